@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -46,8 +45,6 @@ _SHORT_ANSWER: Final = {"zh": 14, "en": 28}
 #: may lie, for how many sentences a word is remembered, and how soon after it a correction comes that names nothing.
 NOUN: Final = 0.45
 _SHARED: Final = {"change": 1.2, "correction": 0.5}
-#: The share of what two sentences name that both name, of which the later one says with other figures what holds now.
-_ANEW: Final = 0.75
 _BACK: Final = timedelta(days=31)
 _REMEMBERED: Final = 12
 _CLAUSE: Final = lazy_re(r"[，,。.;；：:!！]+(?!\d)\s*")
@@ -112,7 +109,7 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
         if not line.weight or line.role == "assistant":
             continue
         kind = takes_back(line.text)
-        if not line.question:
+        if kind and not line.question:
             shared: dict[int, float] = defaultdict(float)
             named = set[int]()
             names = names_in(_what_is_right(line.text) if kind == "correction" else line.text)
@@ -121,13 +118,8 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
                     if line.at - earlier.at <= _BACK and earlier.message != line.message:
                         shared[earlier.place] += worth
                         named |= {earlier.place} if worth >= NOUN else set()
-            least = _SHARED[kind if tells_figure(line.text) else "change"] if kind else math.inf
-            able = [
-                place
-                for place in named
-                if (shared[place] >= least and _may_take_back(line, lines[place]))
-                or _says_anew(line, lines[place], shared[place])
-            ]
+            least = _SHARED[kind if tells_figure(line.text) else "change"]
+            able = [place for place in named if shared[place] >= least and _may_take_back(line, lines[place])]
             best = max(able, key=lambda place: (shared[place], place), default=-1)
             is_near = before is not None and line.at - before.at <= JUST_BEFORE and before.message != line.message
             names_nothing = max(names.values(), default=0) < NOUN
@@ -139,15 +131,6 @@ def taken_back(lines: Sequence[Line]) -> dict[int, int]:
             by_name[name].append(line)
         before = line
     return {change: early for early, change in late.items()}
-
-
-def _says_anew(line: Line, earlier: Line, shared: float) -> bool:
-    """True if the same person has said nearly the same on an earlier day, with other figures; *shared* is what both name."""
-    if line.who != earlier.who or line.at.date() <= earlier.at.date():
-        return False
-    now, before = {*figures(line.text)}, {*figures(earlier.text)}
-    named = max(sum(names_in(text).values()) for text in (line.text, earlier.text))
-    return bool(now - before and before - now) and shared >= _ANEW * named
 
 
 def _may_take_back(line: Line, earlier: Line) -> bool:
