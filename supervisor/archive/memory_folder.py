@@ -174,8 +174,10 @@ class MemoryFolder:
 
     def message_texts(self, name: str) -> tuple[str, ...]:
         """Return the texts of the messages in a dated file, or the text of a note; none when it is gone, or is no text."""
-        parsed = self.parsed(name)
-        return tuple(block.text for block in parsed.blocks) if parsed else tuple(filter(None, [self.text(name)]))
+        version = self._files.read_shown(self.path_of(name))
+        data = version.data if version else b""
+        parsed = parse_dated(data, self.path_of(name))
+        return tuple(block.text for block in parsed.blocks) if parsed else tuple(filter(None, [text_of(data)]))
 
     def text(self, name: str) -> str:
         """Return the text of a dated file or note, "" when it is gone, or is no text."""

@@ -156,6 +156,8 @@ def running_version(root: str) -> str | None:
             return line.recv(1 << 10).decode("utf-8", "replace").strip()
     except TimeoutError:
         raise
+    except BlockingIOError:  # those that wait already fill the socket's backlog
+        raise TimeoutError from None
     except OSError:
         return None
 

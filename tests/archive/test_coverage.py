@@ -20,6 +20,7 @@ DAY_3, MONTH = Period("2025-12-03"), Period("2025-12")
         (ONE, [], set()),
         (file(ONE.name, "changed"), [ONE], set()),  # a late message under a reused name must still be summarized
         (file(ONE.name, original=True), [ONE], {ONE.name}),
+        (file(ONE.name, original=True), [], set()),  # where it lies says nothing
     ],
 )
 def test_covered_has_a_file_that_a_summary_names_as_it_is_now(of_memory, named, names):

@@ -144,6 +144,16 @@ def test_running_version_tells_nobody_from_an_older_supervisor(tmp_path):
         older.join()
 
 
+def test_running_version_tells_nobody_from_a_supervisor_that_takes_no_more(tmp_path):
+    (tmp_path / ".recalld").mkdir()
+    with socket.socket(socket.AF_UNIX) as listener, contextlib.ExitStack() as waiting:
+        listener.bind(str(tmp_path / ".recalld" / "socket"))
+        listener.listen(0)
+        waiting.enter_context(socket.socket(socket.AF_UNIX)).connect(listener.getsockname())
+        with pytest.raises(TimeoutError):
+            running_version(str(tmp_path))
+
+
 def test_socket_server_acknowledges_a_request_before_the_work(world, told):
     free = threading.Event()
 
