@@ -32,8 +32,8 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_552, goal=2_300),
     Room("supervisor/storage", most=2_268, goal=1_900),
     Room("supervisor/protocol", most=4_791, goal=4_100),
-    Room("supervisor/archive", most=4_358, goal=3_900),
-    Room("supervisor/extracts", most=996, goal=950),
+    Room("supervisor/archive", most=4_360, goal=3_900),
+    Room("supervisor/extracts", most=979, goal=950),
     Room("supervisor/summaries", most=1_915, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_007, goal=8_000),
     Room("supervisor/longterm", most=1_050, goal=950),
@@ -52,7 +52,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_268, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_926, goal=1_900),
-    Room("supervisor/interfaces", most=1_640, goal=1_500),
+    Room("supervisor/interfaces", most=1_642, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_424,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_970, goal=48_000)
+ALL: Final = Room("all", most=55_957, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=57_892, goal=48_000)
+OF_TESTS: Final = Room("tests", most=57_882, goal=48_000)
 
 
 def _lines(path: Path) -> int:
