@@ -1,19 +1,19 @@
 """
 The five prompts of CountBot by its names, in the Chinese wording that recalld ships; each is loaded when it is first used.
 
-    from ..prompts import HEARTBEAT_GREETING_PROMPT
+    from recalld.prompts import HEARTBEAT_GREETING_PROMPT
 
 A workspace may have wordings of its own; `workspace_prompt` returns those.
 """
 
 from __future__ import annotations
 
-from recalld import Memory
-from recalld.supervisor.protocol.llm import PromptTemplate
-from recalld.supervisor.text.language import Language
-
 TYPE_CHECKING = False  # as in `recalld`
 if TYPE_CHECKING:
+    from recalld import Memory
+    from recalld.supervisor.protocol.llm import PromptTemplate
+    from recalld.supervisor.text.language import Language
+
     CONVERSATION_TO_MEMORY_PROMPT: str
     RECURSIVE_SUMMARY_PROMPT: str
     OVERFLOW_SUMMARY_PROMPT: str
@@ -28,8 +28,14 @@ _TEMPLATES = {
     "HEARTBEAT_GREETING_PROMPT": "heartbeat-greeting",
 }
 
-__all__ = ["workspace_prompt"]
-__all__ += list(_TEMPLATES)
+__all__ = [
+    "CONVERSATION_TO_MEMORY_PROMPT",
+    "HEARTBEAT_GREETING_PROMPT",
+    "MEMORY_ENTRY_TEMPLATE",
+    "OVERFLOW_SUMMARY_PROMPT",
+    "RECURSIVE_SUMMARY_PROMPT",
+    "workspace_prompt",
+]
 
 
 def __getattr__(name: str) -> str:

@@ -39,7 +39,19 @@ _HOMES = {
     "register_all_tools": "recalld.supervisor.interfaces.tools.registry",
 }
 
-__all__ = list(_HOMES)
+__all__ = [
+    "AnthropicMemory",
+    "ConversationSummarizer",
+    "Memory",
+    "MemoryManager",
+    "MemoryReadTool",
+    "MemorySearchTool",
+    "MemoryStore",
+    "MemoryWriteTool",
+    "MessageAnalyzer",
+    "SupervisorError",
+    "register_all_tools",
+]
 
 
 def __getattr__(name: str) -> object:
