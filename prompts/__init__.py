@@ -1,7 +1,7 @@
 """
 The five prompts of CountBot by its names, in the Chinese wording that recalld ships; each is loaded when it is first used.
 
-    from recalld.prompts import HEARTBEAT_GREETING_PROMPT
+    recalld.prompts.HEARTBEAT_GREETING_PROMPT
 
 A workspace may have wordings of its own; `workspace_prompt` returns those.
 """

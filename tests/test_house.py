@@ -55,12 +55,12 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_642, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_424,
+        most=2_442,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_957, goal=48_000)
+ALL: Final = Room("all", most=55_975, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
 OF_TESTS: Final = Room("tests", most=57_882, goal=48_000)
 
