@@ -13,15 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..context.build import Injection, context, turn_budgets
 from ..context.request import Asked, resolve_waiting, with_summary
 from ..context.secrets import turn_language
-from ..conversation.asking import ChatStream
-from ..conversation.memory_manager import MemoryManager
 from ..conversation.running import Conversation, Limits, read_said, to_sum_up
-from ..conversation.session_memory import SessionMemory
 from ..conversation.sessions import RunningSummary, session_group
 from ..extracts.extract import extract_of_talk
 from ..index.hit import SearchResult
@@ -33,9 +30,14 @@ from ..storage.clock import NEVER, Clock, Deadline, within
 from ..storage.control import Control
 from ..storage.errors import NoSummary
 from ..summaries.llm_state import refusal
-from ..summaries.model import Model, QueuedModel
 from ..text.language import Language
 from ..workspace import Workspace
+
+if TYPE_CHECKING:
+    from ..conversation.asking import ChatStream
+    from ..conversation.memory_manager import MemoryManager
+    from ..conversation.session_memory import SessionMemory
+    from ..summaries.model import Model, QueuedModel
 
 
 def open_conversation(

@@ -17,13 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..context.build import Injection, Replay
-from ..conversation.asking import ChatStream
-from ..conversation.memory_manager import MemoryManager
-from ..index.hit import Hit, SearchResult
-from ..index.manifest import Changes
 from ..longterm.lines import DEFAULT_SOURCE
-from ..longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
 from ..operations import days, history, long_term, recall, upkeep
 from ..operations import forget as forgetting
 from ..operations import prune as pruning
@@ -36,14 +30,22 @@ from ..operations.prune import Pruned
 from ..operations.undo import Undone
 from ..operations.upkeep import CheckAnswer
 from ..protocol.config import check_folder
-from ..protocol.turn import Receipt
-from ..recall.audience import Audience
-from ..recall.lines import Lines
 from ..storage.clock import Clock, utc_now
 from ..storage.control import UNLIMITED, Control
 from ..storage.errors import BadRequest, listed, refuse_no_text
 from ..storage.texts import Text
 from ..workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from ..context.build import Injection, Replay
+    from ..conversation.asking import ChatStream
+    from ..conversation.memory_manager import MemoryManager
+    from ..index.hit import Hit, SearchResult
+    from ..index.manifest import Changes
+    from ..longterm.long_term_file import Deleted, Ended, LongTermFile, LongTermLines, Written
+    from ..protocol.turn import Receipt
+    from ..recall.audience import Audience
+    from ..recall.lines import Lines
 
 
 class Memory:
