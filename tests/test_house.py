@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_385,
         goal=950,
     ),
-    Room("supervisor/host", most=2_514, goal=2_200),
+    Room("supervisor/host", most=2_516, goal=2_200),
     Room("supervisor/checks", most=2_985, goal=2_100),
     Room("supervisor/importing", most=2_632, goal=1_400),
     Room("supervisor/operations", most=1_938, goal=1_800),
@@ -52,7 +52,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_268, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_926, goal=1_900),
-    Room("supervisor/interfaces", most=1_642, goal=1_500),
+    Room("supervisor/interfaces", most=1_644, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_442,
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_975, goal=48_000)
+ALL: Final = Room("all", most=55_979, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
 OF_TESTS: Final = Room("tests", most=57_882, goal=48_000)
 
