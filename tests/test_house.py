@@ -29,10 +29,10 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_552, goal=2_300),
-    Room("supervisor/storage", most=2_268, goal=1_900),
-    Room("supervisor/protocol", most=4_791, goal=4_100),
-    Room("supervisor/archive", most=4_360, goal=3_900),
+    Room("supervisor/text", most=2_553, goal=2_300),
+    Room("supervisor/storage", most=2_275, goal=1_900),
+    Room("supervisor/protocol", most=4_787, goal=4_100),
+    Room("supervisor/archive", most=4_363, goal=3_900),
     Room("supervisor/extracts", most=979, goal=950),
     Room("supervisor/summaries", most=1_915, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_007, goal=8_000),
@@ -51,16 +51,16 @@ ROOMS: Final = (
     Room("supervisor/interfaces/cli", most=2_960, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_268, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_926, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_917, goal=1_900),
     Room("supervisor/interfaces", most=1_644, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_442,
+        most=2_443,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_979, goal=48_000)
+ALL: Final = Room("all", most=55_978, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
 OF_TESTS: Final = Room("tests", most=57_882, goal=48_000)
 

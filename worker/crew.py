@@ -28,7 +28,7 @@ from recalld.supervisor.pool import scripts
 from recalld.supervisor.pool.cargo import Contents, Outcome, PoolAway, Seal, Unsealable, Why, refusal, rendered, unpacked
 from recalld.supervisor.pool.redis_pool import Broker
 from recalld.supervisor.protocol.config import Config, tables
-from recalld.supervisor.protocol.config_keys import Crew as Keys
+from recalld.supervisor.protocol.config_keys import Crew as CrewKeys
 from recalld.supervisor.protocol.config_keys import Llm, Provider, Tokens
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import Account, PromptTemplate, read_template, shipped_template
@@ -64,7 +64,7 @@ _LEFT: Final = _OF_A_DAY | {"heartbeat", "rate_wait", "requests_per_minute", "to
 class Profiles:
     """What pool.toml says: the process, its models by name, and a *notice* of its keys that are not read any more."""
 
-    crew: Keys
+    crew: CrewKeys
     models: Mapping[str, Provider]
     notice: Text | None = None
 
@@ -101,7 +101,7 @@ def read_profiles(path: Path) -> Profiles:
     for section in sections:
         for key in left:
             section.pop(key, None)
-    crew = read_section("pool", Keys(), given)
+    crew = read_section("pool", CrewKeys(), given)
     profiles = {name: read_section("provider", Provider(), {"provider": table}) for name, table in providers.items()}
     for name, profile in profiles.items():
         if not profile.model:
@@ -265,7 +265,7 @@ class Crew:
     def __init__(
         self,
         broker: Broker,
-        keys: Keys,
+        keys: CrewKeys,
         profiles: Mapping[str, Provider],
         seal: Seal,
         environ: Mapping[str, str],

@@ -229,7 +229,9 @@ def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFold
     Returns the keys of these messages; each is judged until it is written.
     """
     adopted: set[Key] = set()
-    for note in (file for file in memory.dated() if not file.ours) if archived else ():
+    if not archived:
+        return adopted
+    for note in (file for file in memory.dated() if not file.ours):
         of_day = [m for m in archived if m.created_at and local_day(m.created_at, zone) == note.day]
         text = memory.text(note.name) if of_day else ""
         held = [message for message in of_day if message.key not in adopted and contains_message(message.text, text)]

@@ -155,10 +155,11 @@ def plan_days(
 
     planned: set[str] = set()
     filed: defaultdict[date, list[Block]] = defaultdict(list)
-    for message in sorted(first.values(), key=day_of):
+    dated = ((day_of(message), message) for message in first.values())
+    for date_of, message in sorted(dated, key=lambda pair: pair[0]):
         revision = is_written(message.id) or message.id in planned
         planned.add(message.id)
-        filed[day_of(message)].append(block_of(message, revision=revision))
+        filed[date_of].append(block_of(message, revision=revision))
     return _named(filed, taken, slugs)
 
 

@@ -213,10 +213,6 @@ def literal(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-if TYPE_CHECKING:
-    from ..text.language import Language
-
-
 # ── the folder of a workspace ────────────────────────────────────────────────
 
 

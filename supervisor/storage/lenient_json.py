@@ -95,6 +95,13 @@ def render_json(value: object) -> bytes:
         return json.dumps(value, allow_nan=False).encode()
 
 
+def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object, as a hook of `json.loads`; ValueError where a key stands twice: written again, one would be lost."""
+    if len(fields := dict(pairs)) < len(pairs):
+        raise ValueError("a key twice")
+    return fields
+
+
 def is_deeper(value: object, levels: int) -> bool:
     """Return whether arrays and objects in *value* are nested deeper than *levels*; works for any depth."""
     layer = [value] if isinstance(value, (dict, list)) else []

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import takewhile
 from typing import Final, NamedTuple
@@ -231,6 +230,8 @@ def hunks(before: str, after: str) -> list[Hunk]:
     left, right = old[same : len(old) - end], new[same : len(new) - end]
     if max(len(left), len(right)) > _MOST_COMPARED:
         return [Hunk(same, "".join(left), "".join(right))]
+    from difflib import SequenceMatcher  # few commands compare
+
     opcodes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
     return [Hunk(same + j, "".join(left[i:k]), "".join(right[j:m])) for tag, i, k, j, m in opcodes if tag != "equal"]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from recalld.supervisor.protocol.task import LONGEST_RETRY_S, Reason
@@ -126,6 +125,8 @@ def retry_after(headers: Mapping[str, str]) -> int:
         seconds = float(value)
     except ValueError:
         try:
+            from email.utils import parsedate_to_datetime  # few answers give a date
+
             seconds = (parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
         except (ValueError, TypeError):
             return 0

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ...storage.lenient_json import keys_once
 from ...storage.texts import Text, msgid
 from ...text.lazy_re import lazy_re
 from .clients import NAME, Wanted, workspace_of
@@ -107,7 +108,8 @@ def _in_json(text: str, wanted: Wanted) -> str:
 def _settings(text: str) -> dict[str, Any]:
     """Return the settings in the text, none for an empty one; Refused where these are no object, or can't be written again."""
     try:
-        settings = json.loads(text, object_pairs_hook=_once) if text.strip() else {}
+        # which of a key's two values counts is the client's secret
+        settings = json.loads(text, object_pairs_hook=keys_once) if text.strip() else {}
         json.dumps(settings, allow_nan=False)  # 1e400 is no number here
     except json.JSONDecodeError as error:
         raise Refused(Text("it is not JSON at line {line}", line=error.lineno)) from None
@@ -116,12 +118,6 @@ def _settings(text: str) -> dict[str, Any]:
     if not isinstance(settings, dict):
         raise Refused(Text("it is JSON, but no object"))
     return settings
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(fields := dict(pairs)) < len(pairs):
-        raise ValueError("a key twice")  # which of the two counts is the client's secret
-    return fields
 
 
 def _rendered(settings: dict[str, Any], text: str) -> str:

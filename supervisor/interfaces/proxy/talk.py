@@ -22,6 +22,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...context.history_window import PARTS, MemoryPlace, usable
 from ...context.render import framed, spoken
+from ...storage.lenient_json import keys_once
 from ...text.llm_input import MESSAGE_TOKENS, estimate_tokens
 
 Kind: TypeAlias = Literal["chat", "responses", "messages"]
@@ -92,7 +93,7 @@ def read_talk(path: str, body: bytes) -> Talk | None:
     if kind is None:
         return None
     try:
-        fields = json.loads(body, object_pairs_hook=_once)
+        fields = json.loads(body, object_pairs_hook=keys_once)
     except (ValueError, RecursionError):
         return None
     messages = _messages(kind, fields.get(_MESSAGES_FIELD[kind])) if isinstance(fields, dict) else ()
@@ -102,12 +103,6 @@ def read_talk(path: str, body: bytes) -> Talk | None:
     beside = words_of(fields.get(_SYSTEM_FIELD[kind]))
     system = "\n".join([beside, *(message.words for message in messages if message.role in _SYSTEM_ROLES)])
     return Talk(kind, fields, messages, questions[-1], system.strip())
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(fields := dict(pairs)) < len(pairs):
-        raise ValueError("a key twice")  # written again, the body would lose one of the two
-    return fields
 
 
 def _messages(kind: Kind, value: object) -> tuple[Said, ...]:
