@@ -11,9 +11,11 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
 from typing import Final, Literal
 
 from .lazy_re import lazy_re
+from .tables import lines_of
 from .tokenizer import HAN, KANA
 
 Language = Literal["zh", "en"]
@@ -49,19 +51,7 @@ SKIP_PREFIXES: Final = (
 )  # fmt: skip
 
 #: Greetings and goodbyes, and words that follow a courtesy; added by recalld.
-GREETINGS: Final = (
-    "你好", "您好", "你们好", "大家好", "早安", "早上好", "上午好", "中午好", "下午好", "晚上好", "晚安", "早", "再见",
-    "拜拜", "在吗", "在不在", "嗨", "哈喽", "hello", "hi", "hey", "good morning", "good afternoon", "good evening",
-    "good night", "bye", "goodbye", "see you", "thank you", "there", "so much", "very much", "a lot", "everyone",
-    "no worries", "no problem", "never mind", "sounds good", "take care", "have a great day", "have a nice day", "haha", "lol",
-    "you're welcome", "well done", "good job", "great", "perfect", "cheers", "cheers for that", "brilliant", "lovely",
-    "fair enough", "my bad", "good point", "makes sense", "how are you", "how's it going", "how are things", "what's up",
-    "that's all", "for now", "see you tomorrow", "see you soon", "see you later", "have a good one", "have a nice evening",
-    "have a lovely evening", "have a good evening", "have a good night", "sleep well", "i'm fine", "i'm good", "and you",
-    "many thanks", "太感谢", "非常感谢", "十分感谢", "多谢", "明天见", "回头见", "回见", "待会儿见", "慢走", "睡了", "祝好",
-    "辛苦", "辛苦了", "不客气", "没事", "没关系", "不着急", "太好了", "太棒了",
-    "wish me luck", "good luck", "fingers crossed", "祝我好运", "加油",
-)  # fmt: skip
+GREETINGS: Final = tuple(lines_of(Path(__file__).parent / "data/greetings.txt"))
 
 #: The most characters of chit-chat, after folding; of the same design.
 SKIP_CHARS: Final = 8

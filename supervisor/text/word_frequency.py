@@ -17,6 +17,7 @@ from typing import Final
 
 from .chinese import first_line, han_frequency
 from .lazy_re import lazy_re
+from .tables import words_of
 from .tokenizer import HAN, stem, tokens
 
 #: Occurrences in a million words at which the rarity is 0, and at which it is 1.
@@ -43,18 +44,7 @@ _COUNTED: Final = lazy_re(
 )
 _COUNT: Final = 0.2
 #: Words that are more common in conversation than in the texts behind the two lists.
-_CHAT: Final = frozenset(
-    """
-    谢谢 感谢 不用谢 不客气 你好 您好 再见 早上好 晚上好 晚安 早安
-    帮忙 帮助 推荐 建议 听起来 没关系 当然 好吃 有趣 喜欢 觉得 知道
-    最近 今天 明天 昨天 现在 需要 希望 感觉 不错 很棒 加油 开心 高兴 喔喔 哈哈 哈哈哈 嘿嘿 分享 了解 告诉 记住 记得 记下
-    信息 问题 伴侣 聊聊 聊天 不好意思 抱歉 对不起 祝 愉快 hey hi hello wow yeah yep nope okay ok lol haha hmm oh ah um
-    yay thanks thank thx sorry please awesome amazing great glad cool nice fun love excited exciting inspiring
-    wonderful incredible totally definitely absolutely really gonna wanna gotta kinda btw bye congrats congratulations
-    phew cheers sounds sound sure maybe actually pretty super guys guy stuff thing things lot bit appreciate reminder
-    remember tell know think feel good way keep see hear pls plz brilliant lovely reckon something anything nothing everything
-    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
-)
+_CHAT: Final = Path(__file__).parent / "data/chat.txt"
 
 
 @lru_cache(maxsize=100_000)
@@ -132,7 +122,7 @@ def _rank(token: str) -> int:
 
 @cache
 def _chat() -> frozenset[str]:
-    return frozenset(stem(word) if word.isascii() else word for word in _CHAT)
+    return frozenset(stem(word) if word.isascii() else word for word in words_of(_CHAT))
 
 
 def line_of(path: Path, word: str) -> str | None:
