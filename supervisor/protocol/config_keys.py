@@ -292,7 +292,7 @@ class Privacy:
         "Sessions that the user alone reads, though a message or their name says they are a group's."
     )
     patterns: tuple[str, ...] = patterns("Further patterns of what counts as a secret. Names of files do not regard them.")
-    personal: bool = flag(False, "Mail addresses, phone numbers and postal addresses count as secrets, but not in file names.")
+    personal: bool = flag(False, "Mail addresses and phone numbers count as secrets, but not in file names.")
 
     @property
     def forms(self) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ from typing import Final, TypeAlias
 from .language import Language, language_of
 from .lazy_re import lazy_re
 from .record import record
-from .secret_forms import Found, has_label, labelled
+from .secret_forms import MAIL, Found, has_label, labelled
+from .tables import lines_of
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
 RULES: Final = 11
@@ -37,10 +38,7 @@ _FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
 #: The end of a sentence; a full stop ends one only before a blank, since addresses and numbers contain them.
 _SENTENCE_END: Final = lazy_re(r"[\n。！？；!?;]|\.(?=\s)")
 _TABLE: Final = Path(__file__).parent / "data/secret_forms.tsv"
-#: The number of a Telegram bot, which is before the sign that its token is known by.
-_BOT: Final = lazy_re(r"\d{8,12}\Z")
-_MAIL: Final = lazy_re(r"@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w@])")
-_MAIL_NAME: Final = lazy_re(r"[\w.+-]{1,64}\Z")
+_MAIL: Final = lazy_re(MAIL)
 #: The words by which people ask for a mail address, a card, a citizen's number.
 MAIL_WORDS: Final = "email mail address contact reach 邮箱 邮件 地址 联系 联系方式"
 _CARD_WORDS: Final = "card number 银行卡 信用卡 卡号 号码"
@@ -155,9 +153,7 @@ def found_secrets(text: str) -> Iterator[Found]:
     yield from labelled(text)
     yield from keys(text)
     for match in _MAIL.finditer(text):
-        name = _MAIL_NAME.search(text, max(0, match.start() - 64), match.start())
-        if name and name[0] != "git":
-            yield Found(name.start(), match.end(), MAIL_WORDS)
+        yield Found(*match.span(), MAIL_WORDS)
     for match in _CARD.finditer(text):
         yield Found(*match.span(), _CARD_WORDS)
     for match in _CITIZEN.finditer(text):
@@ -174,19 +170,14 @@ def keys(text: str) -> Iterator[Found]:
     """
     for label, pattern in _forms():
         for match in pattern.finditer(text):
-            start, end = match.span()
-            if match[0].startswith(":AA"):
-                if bot := _BOT.search(text, max(0, start - 12), start):
-                    yield Found(bot.start(), end, label)
-            elif not match[0][0].isalnum() or not _is_in_word(text, start):
-                yield Found(start, end, label)
+            if not match[0][0].isalnum() or not _is_in_word(text, match.start()):
+                yield Found(*match.span(), label)
 
 
 @cache
 def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the rows of the table: words for it, its pattern."""
-    lines = _TABLE.read_text(encoding="utf-8").splitlines()
-    rows = (line.split("\t") for line in lines if not line.startswith("#"))
+    rows = (line.split("\t") for line in lines_of(_TABLE))
     return tuple((label, lazy_re(f"(?:{'|'.join(map(re.escape, words.split()))}){rest}")) for label, words, rest in rows)
 
 

@@ -1,13 +1,12 @@
 r"""
-How secrets are written: behind a word for one, such as "the wifi password is plum77" and 门禁码：4471, and personal data.
+How secrets are written: behind a word for one, such as "the wifi password is plum77" and 门禁码：4471, and how one is reached.
 
 How a value has to look depends on its label and its separator: behind ":" or "=" nearly anything that ends there is one, behind
 "is" what is no plain word, behind a blank what has digits. So "the password is wrong" has none, and "the password is otter" is
 not known for one. What is read behind a label is of limited length, so that the work grows with the text and no faster.
 
-Mail addresses, phone numbers and postal addresses are patterns like those of `privacy.patterns`, and count as secrets where
-`privacy.personal` is on. A number is a phone number by its form alone: with its country or area, or as a Chinese mobile. A
-house needs its street or its estate. Pure.
+Mail addresses and phone numbers are patterns like those of `privacy.patterns`, and count as secrets where `privacy.personal`
+is on. A number is a phone number by its form alone: with its country or area, or as a Chinese mobile. Pure.
 """
 
 from __future__ import annotations
@@ -200,7 +199,12 @@ def _is_key(word: str, least: int) -> bool:
 
 #: What a number or a name is not in the middle of.
 _BEGIN, _END = r"(?<![A-Za-z0-9_.-])(?<![+])", r"(?![A-Za-z0-9_-])"
-_MAIL: Final = rf"{_BEGIN}(?!git@)[A-Za-z0-9_.+-]{{1,64}}@(?:[\w-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}(?![\w@])"
+#: How the name in an address begins: with no Chinese character, which may stand before it without a blank.
+_FIRST: Final = r"[^\W\u2e80-\uffff]"
+#: A mail address, but that of a repository.
+MAIL: Final = (
+    rf"(?<!{_FIRST})(?<![.+-])(?!git@)(?:{_FIRST}|[.+-])[\w.+-]{{0,63}}@(?:[\w-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}(?![\w@])"
+)
 #: What is before a long number that is none of a phone.
 _OTHERS: Final = ("单号", "编号", "流水号", "id", "ID", "no.", "#")
 _NO_PHONE: Final = "".join(f"(?<!{word}{sign})" for word in _OTHERS for sign in ("", " ", "：", ":"))
@@ -213,23 +217,5 @@ _NUMBERS: Final = (
     r"0\d{2,4} \d{3,4} ?\d{3,4}",  # in Britain
 )
 _PHONE: Final = f"{_BEGIN}(?:{'|'.join(_NUMBERS)}){_END}"
-_STREETS: Final = "Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Terrace|Crescent|Highway|Hwy|Parkway|Pkwy"
-_HOUSE: Final = r"\b(?!(?:19\d\d|20[0-3]\d) )\d{1,5}[A-Za-z]? (?:[NSEW]\.? )?"  # no year
-_FLAT: Final = r"(?:,? (?:Apt|Apartment|Unit|Suite|Ste|Flat|#)\.? ?\w{1,6})?"
-_TOWN: Final = r"(?:, (?:[A-Z][\w.'’-]{1,20} ?){1,3},? [A-Z]{2} \d{5}(?:-\d{4})?)?"
-#: A sign of a Chinese name of a place: no word such as "we live in" is a part of it.
-_PLACE: Final = r"[^\W\d_a-zA-Z我你您他她它们在到住去是的了从和跟往来给把被离址于寄送按沿]"
-_ESTATE: Final = rf"{_PLACE}{{2,8}}(?:小区|花园|家园|公寓|苑|新村|大厦)"
-_COUNT: Final = "[0-9０-９一二三四五六七八九十百]{1,5}"
-_INSIDE: Final = rf"(?:[ ，,]?{_ESTATE})?(?:[ ，,]?{_COUNT}(?:号楼|栋|幢|座|单元|楼|层|室))*(?:[ ，,]?\d{{3,4}}室?)?"
-_ROAD: Final = rf"(?:{_PLACE}{{2,6}}[省市区县]){{0,3}}{_PLACE}{{1,6}}(?:路|街|大道|巷|胡同)(?:{_COUNT}弄)?{_COUNT}号"
-_PLACES: Final = (
-    rf"{_HOUSE}(?:[A-Z][\w'’-]{{1,20}} ){{1,3}}(?:{_STREETS})\b\.?{_FLAT}{_TOWN}",
-    r"\b[Pp]\.? ?[Oo]\.? [Bb]ox \d{1,6}\b",
-    r"\b[A-Z]{1,2}\d[A-Z\d]? \d(?![GMTK]B)[ABD-HJLNP-UW-Z]{2}\b",  # a postcode of Britain
-    r"\b[A-ZÄÖÜ][a-zäöüß]{2,20}(?:straße|strasse|str\.) \d{1,4}[a-z]?\b",
-    rf"{_ROAD}(?![线口门机车桌码院台])(?!出口){_INSIDE}",  # "exit 2 of Zhongshan Road" is none
-    rf"{_ESTATE}{_COUNT}(?:号楼|栋|幢|座|单元){_INSIDE}",
-)
-#: The patterns: of mail addresses, phone numbers and postal addresses.
-PERSONAL: Final = (_MAIL, _PHONE, "|".join(_PLACES))
+#: The patterns of mail addresses and of phone numbers.
+PERSONAL: Final = (MAIL, _PHONE)

@@ -110,11 +110,8 @@ MARKED = {
     "Ring 020 7946 0958 before noon": "Ring [redacted] before noon",
     "打13800138000找王芳": "打[已隐去]找王芳",
     "客服 400-820-8820": "客服 [已隐去]",
-    "I live at 742 Evergreen Terrace, Springfield, OR 97475.": "I live at [redacted].",
-    "Her address is P.O. Box 1187": "Her address is [redacted]",
-    "Er wohnt Lindenstraße 12b im Hof": "Er wohnt [redacted] im Hof",
-    "我住在中山路128号3单元502室，按门铃": "我住在[已隐去]，按门铃",
-    "寄到上海市徐汇区天平路320号": "寄到[已隐去]",
+    "写给zhang@qq.com，谢谢": "写给[已隐去]，谢谢",
+    "An müller@example.de schicken": "An [redacted] schicken",
 }
 
 
