@@ -33,7 +33,6 @@ _PAGES: Final = ("archive", "memory", "views")
 _HTTP: Final = "api_routes app gate site".split()
 #: Each outside package has its home.
 HOMES: Final = {
-    "filelock": {"recalld.supervisor.storage.disk"},
     "yaml": {"recalld.supervisor.protocol.dated_file", "recalld.supervisor.interfaces.llamaindex"},
     "llama_index": {f"recalld.supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "stores")},
     "jieba": {"recalld.supervisor.text.chinese"},
@@ -41,7 +40,6 @@ HOMES: Final = {
     "opencc": {"recalld.supervisor.text.chinese"},
     "pypinyin": {"recalld.supervisor.text.chinese"},
     "Stemmer": {"recalld.supervisor.text.tokenizer"},
-    "regex": {"recalld.supervisor.text.snippet"},
     "tantivy": {"recalld.supervisor.index.engine"},
     "rank_bm25": {"recalld.supervisor.index.ranking"},
     "numpy": {

@@ -17,9 +17,8 @@ from tests.process.command import Command, ended, until
 
 pytestmark = pytest.mark.proof
 
-#: Loaded for a lock, for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
+#: Loaded for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
 HEAVY = {
-    "filelock",
     "starlette",
     "uvicorn",
     "jinja2",
@@ -32,7 +31,6 @@ HEAVY = {
     "httpx2",
     "watchdog",
     "rich",
-    "regex",
     "pytest",
     "asyncio",
     "unittest",
