@@ -12,8 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final, Literal
 
-from ..text.lazy_re import lazy_re
-from ..text.tables import lines_of
+from ..text.lazy_re import lazy_re, lines_of
 from ..text.tokenizer import HAN
 
 Cue = Literal[

@@ -14,8 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
-from .lazy_re import lazy_re
-from .tables import lines_of
+from .lazy_re import lazy_re, lines_of
 from .tokenizer import HAN, KANA
 
 Language = Literal["zh", "en"]

@@ -1,13 +1,15 @@
 """
-Regular expressions that are compiled at their first use.
+Regular expressions that are compiled at their first use, and the tables of words and forms that some are made of.
 
-recalld has several hundred, and compiling them all takes longer than an answer. A command that runs once uses a few.
+recalld has several hundred, and compiling them all takes longer than an answer. A command that runs once uses a few. The tables
+are text files in the folders `data`; a line with `#` at its beginning is a comment.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, AnyStr, cast
 
 
@@ -37,3 +39,13 @@ class _Lazy:
 
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn", "flags", "groupindex", "groups")
+
+
+def lines_of(table: Path) -> list[str]:
+    """Return the lines of a table."""
+    return [line for line in table.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+
+
+def words_of(table: Path) -> list[str]:
+    """Return the words of a table that has several in a line, with blanks between them."""
+    return [word for line in lines_of(table) for word in line.split()]

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from .language import Language, language_of
-from .lazy_re import lazy_re
+from .lazy_re import lazy_re, lines_of
 from .record import record
 from .secret_forms import MAIL, Found, has_label, labelled
-from .tables import lines_of
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
 RULES: Final = 11

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .chinese import cut_for_search, cut_whole, to_simplified
-from .lazy_re import lazy_re
-from .tables import words_of
+from .lazy_re import lazy_re, words_of
 
 _DATA: Final = Path(__file__).parent / "data"
 #: The stop words of both languages.

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from .chinese import first_line, han_frequency
-from .lazy_re import lazy_re
-from .tables import words_of
+from .lazy_re import lazy_re, words_of
 from .tokenizer import HAN, stem, tokens
 
 #: Occurrences in a million words at which the rarity is 0, and at which it is 1.
