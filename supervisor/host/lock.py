@@ -48,7 +48,7 @@ def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
         try:
             ws.prepare()
             try:
-                held.enter_context(ws.files.lock(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
+                held.enter_context(ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
             except Busy:
                 raise AlreadyRuns(ws.paths.root) from None
             lock = SupervisorLock(ws)
