@@ -33,6 +33,7 @@ _PAGES: Final = ("archive", "memory", "views")
 _HTTP: Final = "api_routes app gate site".split()
 #: Each outside package has its home.
 HOMES: Final = {
+    "filelock": {"recalld.supervisor.storage.disk"},
     "yaml": {"recalld.supervisor.protocol.dated_file", "recalld.supervisor.interfaces.llamaindex"},
     "llama_index": {f"recalld.supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "stores")},
     "jieba": {"recalld.supervisor.text.chinese"},
