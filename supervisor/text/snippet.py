@@ -1,8 +1,8 @@
 """
 Snippets of a text: the part around the terms that were searched for, never cut inside what a person sees as one character.
 
-Such a character is a grapheme cluster of Unicode (UAX 29): a letter with its marks, a syllable, an emoji of several signs, a
-flag. Positions are code points.
+Such a character is a grapheme cluster of Unicode (UAX 29), found by the library regex, which is loaded only when two characters
+may join. Positions are code points.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import islice, takewhile
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .chinese import to_simplified
 from .lazy_re import lazy_re
 from .tokenizer import HAN
 
-#: What joins the character before it, beside the marks of Unicode: vowels of Thai, Lao and Korean, joiners, the voicing of
-#: narrow kana, skin tones, tags of flags. And what joins the one behind it: a joiner, Arabic signs of a number.
-_JOINS_BEFORE: Final = lazy_re("[\u0e33\u0eb3\u1160-\u11ff\u200c\u200d\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
-_JOINS_BEHIND: Final = lazy_re("[\u200d\u0600-\u0605\u06dd]")
-#: Two of these letters are a flag.
-_FLAG: Final = lazy_re("[\U0001f1e6-\U0001f1ff]")
-#: Unicode's class of signs that take the vowel from a letter, which then joins the next one.
-_VIRAMA: Final = 9
+if TYPE_CHECKING:
+    import regex
+
+#: Unicode categories whose characters never join each other: cased letters, numbers, punctuation, blanks, controls.
+_SEPARATE: Final = frozenset("Lu Ll Lt Nd Nl No Pc Pd Ps Pe Pi Pf Po Sc Sm Zs Zl Zp Cc".split())  # noqa: SIM905 - read as a list
 #: Full-width forms, and the one letter whose lower case has two characters: translating them keeps positions.
 _FOLDED: Final[Mapping[int, int | str]] = {**{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}, 0x130: "i"}
 _LATIN: Final = lazy_re(r"[A-Za-z0-9]+")
@@ -57,16 +55,13 @@ def is_grapheme_boundary(text: str, at: int) -> bool:
     if not 0 < at < len(text):
         return True
     before, here = text[at - 1], text[at]
-    if here.isascii():
+    if _is_separate(before) and _is_separate(here):
         return not (before == "\r" and here == "\n")
-    if unicodedata.category(here).startswith("M") or _JOINS_BEFORE.match(here) or _JOINS_BEHIND.match(before):
+    if "\ud800" <= before <= "\udbff" and "\udc00" <= here <= "\udfff":
         return False
-    if unicodedata.combining(before) == _VIRAMA or ("\ud800" <= before <= "\udbff" and "\udc00" <= here <= "\udfff"):
-        return False
-    start = at
-    while start and _FLAG.match(here) and _FLAG.match(text[start - 1]):
-        start -= 1
-    return (at - start) % 2 == 0
+    # subtle: regex looks back before the position where it starts, so that flags are counted from the first one in a row
+    cluster = _grapheme().match(text, at - 1, at + 1)
+    return cluster is not None and cluster.end() == at
 
 
 def snippet_span(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
@@ -190,3 +185,16 @@ def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:
         if worth > most:
             best, most = span, worth
     return best[0][0], max(end for _, end, _ in best)
+
+
+def _is_separate(char: str) -> bool:
+    """Return whether the character never joins another of these; Chinese and kana are among them, so regex is rarely needed."""
+    category = unicodedata.category(char)
+    return category in _SEPARATE or ("\u3041" <= char <= "\u9fff" and category in {"Lo", "Lm"})
+
+
+@cache
+def _grapheme() -> regex.Pattern[str]:
+    import regex  # 9 ms, which few commands need
+
+    return regex.compile(r"\X")
