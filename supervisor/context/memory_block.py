@@ -52,8 +52,6 @@ _LEAST_DATED_CHARS: Final = 400
 _ANSWER_BYTES: Final = 1_200
 _EXCERPT_BYTES: Final = 500  # a Han character has three, and says as much as three letters
 _ASKED_EXCERPT_CHARS: Final = 1_000
-#: A token has at most this many ASCII characters: a word of five letters and its blank.
-_CHARS_PER_TOKEN: Final = 6
 
 
 @record
@@ -123,8 +121,6 @@ class MemoryBlock:
         self._head = render.head(limits.language, note=limits.note and not is_line, today=today)
         self._size = _Size(token_cost(self._head, limits.cjk_weight), len(self._head))
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they were added
-        self._sources: dict[object, tuple[str, float]] = {}  # with their tokens
-        self._sizes: dict[object, _Size] = {}  # of the groups
         self._is_closed = False
         self._pinned_tokens = 0.0
         self._pinned_groups: set[object] = set()  # they have no hit, and count for none
@@ -162,8 +158,6 @@ class MemoryBlock:
         groups = self._groups.keys() - self._pinned_groups
         if 0 < limits.max_hits <= len(groups) and group not in groups:
             return "files" if limits.hit == "file" else "lines"
-        if self._is_too_long(hit.unit.text):  # most hits; secrets need not be looked for in them
-            return "tokens"
         hit = self._without_secrets(hit)
         line = self._fitting(hit)
         if not line:
@@ -191,7 +185,7 @@ class MemoryBlock:
         entries = [
             f"{source}{text[0].text}" if text[0].is_fenced else render.entry(source, [line.text for line in text]) + "\n"
             for lines in sorted(self._groups.values(), key=_worth_of_file)
-            for text, source, _ in self._entries(lines)
+            for text, source in self._entries(lines)
         ]
         hits = sorted(self.shown, key=lambda hit: -hit.rank)
         tokens = whole_tokens(self._size.tokens)
@@ -220,15 +214,9 @@ class MemoryBlock:
     def _excerpt_chars(self, text: str) -> int:
         return _ASKED_EXCERPT_CHARS if self._limits.role == "assistant" else _EXCERPT_BYTES * len(text) // _bytes(text)
 
-    def _is_too_long(self, text: str) -> bool:
-        """Return whether the text fits neither whole nor cut; a secret in it counts as it is, though hidden it is shorter."""
-        chars, room = self._limits.line_chars, self._limits.tokens - self._size.tokens
-        share = chars / len(text) / 2 if 0 < chars < len(text) else 1.0  # half: parts of a text differ
-        return share * _min_tokens(text, self._limits.cjk_weight) > room
-
     def _within(self, room: float, hit: Hit, chars: int) -> _Line | None:
         line = self._line(hit, chars)
-        return line if self._with(line)[1].tokens - self._size.tokens <= room else None
+        return line if self._with(line).tokens - self._size.tokens <= room else None
 
     def _line(self, hit: Hit, chars: int) -> _Line:
         """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
@@ -247,58 +235,45 @@ class MemoryBlock:
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:
-        _, (tokens, chars) = self._with(line)
+        tokens, chars = self._with(line)
         return tokens <= self._limits.tokens and (not self._limits.max_chars or chars <= self._limits.max_chars)
 
-    def _with(self, line: _Line) -> tuple[_Size, _Size]:
-        """Return the exact sizes of the file and of the block with the line added, tags included."""
-        group = group_of(line.hit, self._limits)
-        old, new = self._sizes.get(group, _Size(0.0, 0)), self._measure([*self._groups.get(group, []), line])
-        block = _Size(self._size.tokens - old.tokens + new.tokens, self._size.chars - old.chars + new.chars)
-        return new, block
+    def _with(self, line: _Line) -> _Size:
+        """Return the exact size of the block with the line added, tags included."""
+        lines = self._groups.get(group_of(line.hit, self._limits), [])
+        old, new = self._measure(lines), self._measure([*lines, line])
+        return _Size(self._size.tokens - old.tokens + new.tokens, self._size.chars - old.chars + new.chars)
 
     def _put(self, line: _Line) -> None:
-        group = group_of(line.hit, self._limits)
-        self._sizes[group], self._size = self._with(line)
-        self._groups.setdefault(group, []).append(line)
+        self._size = self._with(line)
+        self._groups.setdefault(group_of(line.hit, self._limits), []).append(line)
         self.shown.append(line.hit)
 
     def _measure(self, lines: Sequence[_Line]) -> _Size:
         tokens, chars = 0.0, 0
-        for text, source, cost in self._entries(lines):
-            tokens += cost + sum(line.cost.tokens for line in text)
+        for text, source in self._entries(lines):
+            tokens += token_cost(source, self._limits.cjk_weight) + sum(line.cost.tokens for line in text)
             # subtle: one bar less than lines, but a line break, which costs as many tokens; in characters, a blank more
             chars += len(source) + sum(line.cost.chars for line in text) + (not text[0].is_fenced) * (len(" \n") - len(BETWEEN))
         return _Size(tokens, chars)
 
-    def _entries(self, lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], str, float]]:
-        """Yield the entries of one file: the lines, the tag and the day before them, and the tokens of tag and day."""
+    def _entries(self, lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], str]]:
+        """Yield the entries of one file: the lines, and the tag and the day before them."""
         before = None
         for each in _entries_of(lines, self.best):
             day = each[0].hit.unit.day if self._limits.hit == "file" else None
-            yield each, *self._source(each, None if day == before else day)
+            yield each, self._source(each, None if day == before else day)
             before = day
 
-    def _source(self, lines: Sequence[_Line], day: date | None) -> tuple[str, float]:
+    def _source(self, lines: Sequence[_Line], day: date | None) -> str:
         first, spans = lines[0].hit.unit, stretches([line.hit.unit for line in lines])
-        place = first.path, spans, day
-        if place not in self._sources:
-            path = first.path if self._limits.names else nameless(first.path)
-            text = render.tag(path, spans, lines=self._limits.citations)
-            if day:
-                text += f" {day_in_brackets(day, self._limits.language, path)}"
-            self._sources[place] = text, token_cost(text, self._limits.cjk_weight)
-        return self._sources[place]
+        path = first.path if self._limits.names else nameless(first.path)
+        source = render.tag(path, spans, lines=self._limits.citations)
+        return f"{source} {day_in_brackets(day, self._limits.language, path)}" if day else source
 
 
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _min_tokens(text: str, cjk_weight: float) -> float:
-    """Return a lower bound of the tokens of the text, so that few lines need an estimate once the block is nearly full."""
-    wide = (_bytes(text) - len(text)) / 2  # a Han character has three bytes
-    return max(0.0, len(text) - wide) / _CHARS_PER_TOKEN + wide * min(1.0, cjk_weight)
 
 
 def _is_pinned(line: _Line) -> bool:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import date, tzinfo
+from functools import lru_cache
 from typing import Any, Final
 
 from ..protocol.dated_file import parse_dated
@@ -35,6 +36,8 @@ MOST_CHARS: Final = 50_000
 _ROLES: Final = ("user", "assistant")
 #: What is stored of a passage.
 _STORED: Final = tuple(column.name for column in fields(Passage) if column.name not in {"path", "tier"})
+#: Passages whose words are kept: those that no file holds yet are read again with each new message.
+_KEPT: Final = 4_096
 #: Characters of a passage, and of the message before it, of which its vector is made.
 _MEANT_CHARS: Final = 1_500
 _BEFORE_CHARS: Final = 300
@@ -219,7 +222,7 @@ def talk_documents(
 
     Only a few passages are tokenised at a time, since a file may be a book.
     """
-    words_of: dict[int, list[str]] = {}
+    words_of: dict[int, tuple[str, ...]] = {}
     for n in places or range(len(talk)):
         words_of.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
         for i in range(max(0, n - CONTEXT_WIDTHS[-1]), min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
@@ -231,15 +234,16 @@ def talk_documents(
             yield document_of(group, keys[talk[n].passage.path], talk[n].passage, words, vector_input(talk, n).unit)
 
 
-def words_in(passage: Passage) -> list[str]:
+@lru_cache(maxsize=_KEPT)
+def words_in(passage: Passage) -> tuple[str, ...]:
     """Return the words of a passage: its speaker, its text, and the days that it is about, as if it named their dates."""
     text = passage.text[:MOST_CHARS]
-    return tokens(passage.speaker) + tokens(text) + (days_about(text, passage.day) if passage.day else [])
+    return (*tokens(passage.speaker), *tokens(text), *(days_about(text, passage.day) if passage.day else ()))
 
 
-def with_neighbours(n: int, count: int, words_of: Mapping[int, list[str]]) -> tuple[list[str], ...]:
+def with_neighbours(n: int, count: int, words_of: Mapping[int, Sequence[str]]) -> tuple[list[str], ...]:
     """Return the words of passage *n* of a conversation of *count*, and the words of neighbours that each wider field adds."""
-    words = [words_of[n]]
+    words = [[*words_of[n]]]
     for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
         around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
         words.append([word for i in around if 0 <= i < count for word in words_of[i]])

@@ -38,9 +38,6 @@ _TO_WRITE: Final = 640_000_000
 LIST: Final = "meta.json"
 _NOTE: Final = "note"
 _WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
-#: An index of at most so many passages keeps those that it has decoded, some 1.5 kB each; in a larger one the same passage is
-#: seldom needed again.
-_KEPT: Final = 16_000
 #: How many fields, the narrowest, are searched for related words.
 _NEAR: Final = 2
 #: The size of this process in pages; the first number is its address space.
@@ -77,8 +74,7 @@ class Engine:
             self._open_searcher()
 
     def _open_searcher(self) -> None:
-        #: The searcher, with the candidates that it has decoded, by their address.
-        self._opened: tuple[Any, dict[tuple[int, int], Document]] = self._index.searcher(), {}
+        self._searcher: Any = self._index.searcher()
 
     @contextlib.contextmanager
     def writing(self, *, clear: bool = False) -> Iterator[Writing]:
@@ -140,14 +136,13 @@ class Engine:
         """Return the note of the last commit, b"" for none."""
         with self._faults():
             clause = self._library.Query.term_query(self._schema, "group", _NOTE, "basic")
-            searcher = self._opened[0]
-            hits = searcher.search(clause, 1, count=False).hits
-            return bytes(searcher.doc(hits[0][1])["stored"][0]) if hits else b""
+            hits = self._searcher.search(clause, 1, count=False).hits
+            return bytes(self._searcher.doc(hits[0][1])["stored"][0]) if hits else b""
 
     def frequency(self, field: int, word: str) -> int:
         """Return how many passages have the word in that field."""
         try:
-            return int(self._opened[0].doc_freq(_WORDS[field], word))
+            return int(self._searcher.doc_freq(_WORDS[field], word))
         except BaseException:  # called hundreds of times in a search: the context manager is entered only on failure
             with self._faults():
                 raise
@@ -168,44 +163,30 @@ class Engine:
         are taken. *keys* are the contents to search, None for all.
         """
         with self._faults():
-            opened = self._opened  # subtle: another thread may replace it with a newer one
-            places = self._find(opened[0], self._query(words, related) if words else None, days, keys, most)
-            return self._candidates(opened, places)
+            searcher = self._searcher  # subtle: another thread may replace it with a newer one
+            places = self._find(searcher, self._query(words, related) if words else None, days, keys, most)
+            return self._documents(searcher, places)
 
     def same(self, units: Collection[int], keys: Collection[str] | None, most: int) -> list[Document]:
         """Return at most *most* passages by their vectors (`Document.unit`), of contents *keys* (None: all), in no order."""
         with self._faults():
-            opened = self._opened
+            searcher = self._searcher
             named = self._library.Query.term_set_query(self._schema, "unit", [f"{unit:x}" for unit in units])
-            return self._candidates(opened, self._collect(opened[0], [(self._must, named)], keys, most))
+            return self._documents(searcher, self._collect(searcher, [(self._must, named)], keys, most))
 
     def seen_by(self, readers: Collection[str]) -> list[Document]:
         """Return all passages that one of the *readers* may see, in whole or in part (`Passage.readers`), in no order."""
         with self._faults():
-            opened = self._opened
+            searcher = self._searcher
             marked = self._library.Query.term_set_query(self._schema, "reader", list(readers))
-            count = opened[0].search(marked, 1).count if readers else 0
-            return self._candidates(opened, self._collect(opened[0], [(self._must, marked)], None, count) if count else ())
+            count = searcher.search(marked, 1).count if readers else 0
+            return self._documents(searcher, self._collect(searcher, [(self._must, marked)], None, count) if count else ())
 
-    def _candidates(
-        self, opened: tuple[Any, dict[tuple[int, int], Document]], places: Iterable[tuple[int, int]]
-    ) -> list[Document]:
-        searcher, kept = opened
-        if searcher.num_docs > _KEPT:
-            kept = {}
-        candidates = []
-        for place in places:
-            known = kept.get(place)
-            if known is None:
-                stored = searcher.doc(self._library.DocAddress(*place))["stored"][0]
-                try:
-                    kept[place] = known = read_document(stored)
-                except (ValueError, TypeError, LookupError) as error:
-                    raise BadFile(
-                        self._folder, Text("a stored document is invalid ({kind})", kind=type(error).__name__)
-                    ) from None
-            candidates.append(known)
-        return candidates
+    def _documents(self, searcher: Any, places: Iterable[tuple[int, int]]) -> list[Document]:
+        try:
+            return [read_document(searcher.doc(self._library.DocAddress(*place))["stored"][0]) for place in places]
+        except (ValueError, TypeError, LookupError) as error:
+            raise BadFile(self._folder, Text("a stored document is invalid ({kind})", kind=type(error).__name__)) from None
 
     def _find(
         self, searcher: Any, clause: Any, days: Sequence[Days], keys: Collection[str] | None, most: int

@@ -26,12 +26,12 @@ from ..archive.identity import assign_ids
 from ..archive.journal import SeenJournal
 from ..archive.memory_folder import MemoryFolder
 from ..index.chunking import Chunk, chunk_message, neighbours
-from ..index.documents import CONTEXT_WIDTHS, MOST_CHARS, beginning, talk_documents
+from ..index.documents import MOST_CHARS, beginning, talk_documents
 from ..index.hit import BY_ID, Passage
 from ..index.view import NOTHING, Overlay, OverlayGroup
 from ..protocol.config_keys import Archive
 from ..protocol.dated_file import Block, block_of
-from ..protocol.message import Archived, History, Key, Message
+from ..protocol.message import Archived, History, Message
 from ..protocol.paths import WorkspacePaths
 from ..storage.clock import NEVER, Deadline
 from ..storage.errors import SupervisorError, as_supervisor_error
@@ -46,7 +46,7 @@ from .neighbours import is_asked_again
 if TYPE_CHECKING:
     from ..text.redact import Mark
 
-#: Messages of one group, which is made without a look at the clock, and anew where a message of it or near it is another.
+#: Messages of one group, which is made without a look at the clock.
 _GROUP: Final = 16
 #: How long a search waits for a history.json that can't be read, in seconds.
 _PATIENCE_S: Final = 0.1
@@ -68,7 +68,7 @@ class UnfiledPassages:
 
 
 class Unfiled:
-    """The messages of a workspace that no dated file holds yet; what was made of them is kept from search to search."""
+    """The messages of a workspace that no dated file holds yet; their passages are kept until a message is another."""
 
     def __init__(
         self,
@@ -85,8 +85,6 @@ class Unfiled:
         self._journal = SeenJournal(files, paths, settings.zone, only_unwritten=True)
         self._present: tuple[History, tuple[int, int], list[Message]] = ((), (0, 0), [])
         self._last: tuple[Sequence[Message], UnfiledPassages] = (), UnfiledPassages()
-        self._chunks: dict[Key, tuple[Message, Chunk]] = {}
-        self._groups: dict[tuple[object, ...], OverlayGroup] = {}
         self._unread: dict[str, str] = {}
         self._lock, self._is_loaded = threading.RLock(), False
 
@@ -157,37 +155,26 @@ class Unfiled:
             return replace(self._last[1], skipped=tuple(self._chunk(message).passage for message in skipped))
 
     def _indexed(self, messages: Sequence[Message], deadline: Deadline) -> UnfiledPassages:
-        days = self._days(messages, deadline.part(0.5))  # the other half is for their words
-        before, self._groups = self._groups, {}
+        chunks, half = list[Chunk](), deadline.part(0.5)  # the other half is for their words
+        for message in reversed(messages):
+            if half.is_over:
+                break
+            chunks.append(self._chunk(message))
+        days: defaultdict[str, list[Chunk]] = defaultdict(list)
+        for chunk in reversed(chunks):
+            days[f"day {chunk.passage.day}"].append(chunk)
+        groups: list[OverlayGroup] = []
         for day in sorted(days, reverse=True):
             for talk in neighbours(days[day]):
                 paths = {chunk.passage.path: chunk.passage.path for chunk in talk}
                 for start in reversed(range(0, len(talk), _GROUP)):
                     places = range(start, min(start + _GROUP, len(talk)))
-                    near = talk[max(0, start - CONTEXT_WIDTHS[-1]) : places.stop + CONTEXT_WIDTHS[-1]]
-                    key = day, start, *(chunk.passage for chunk in near)
-                    if key in before:
-                        self._groups[key] = before[key]
-                    elif not deadline.is_over:
+                    if not deadline.is_over:
                         keys = tuple(talk[n].passage.path for n in places)
-                        self._groups[key] = OverlayGroup(keys, tuple(talk_documents(day, paths, talk, places)))
+                        groups.append(OverlayGroup(keys, tuple(talk_documents(day, paths, talk, places))))
         passages = tuple(chunk.passage for day in days.values() for chunk in day if chunk.passage.text.strip())
-        overlay = Overlay({f"unfiled {n}": group for n, group in enumerate(self._groups.values())})
-        return UnfiledPassages(overlay, passages, len(messages) - sum(len(group.keys) for group in self._groups.values()))
-
-    def _days(self, messages: Sequence[Message], deadline: Deadline) -> Mapping[str, list[Chunk]]:
-        """Return the chunks of the messages by day, oldest first; those that there was no time to make are missing."""
-        before, self._chunks = self._chunks, {}
-        days: defaultdict[str, list[Chunk]] = defaultdict(list)
-        for message in reversed(messages):
-            known, chunk = before.get(message.key, (None, None))
-            if chunk is None or known != message:
-                if deadline.is_over:
-                    continue
-                chunk = self._chunk(message)
-            self._chunks[message.key] = message, chunk
-            days[f"day {chunk.passage.day}"].append(chunk)
-        return {day: chunks[::-1] for day, chunks in days.items()}
+        overlay = Overlay({f"unfiled {n}": group for n, group in enumerate(groups)})
+        return UnfiledPassages(overlay, passages, len(messages) - sum(len(group.keys) for group in groups))
 
     def _chunk(self, message: Message) -> Chunk:
         return beginning(chunk_message(path_by_id(message.id), block_of(message), self._settings.zone))

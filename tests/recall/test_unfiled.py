@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.recall import unfiled as unfiled_module
 from recalld.supervisor.storage.clock import Deadline
 from tests.world import WITHOUT_MODEL, World, at, message
 
@@ -180,43 +179,3 @@ def test_unfiled_makes_the_newest_of_many_equal_messages_until_time_is_up(world,
     assert (
         unfiled.passages(NOW + timedelta(seconds=9)).overlay is found.overlay
     )  # one without a time keeps that of the first look
-
-
-@pytest.fixture
-def made(monkeypatch):
-    """What is made of unfiled messages, in order: "chunk" and "group"; its length is the time."""
-    made = []
-
-    def counted(kind, make):
-        return lambda *given: (made.append(kind), make(*given))[1]
-
-    monkeypatch.setattr(unfiled_module, "chunk_message", counted("chunk", unfiled_module.chunk_message))
-    monkeypatch.setattr(unfiled_module, "OverlayGroup", counted("group", unfiled_module.OverlayGroup))
-    return made
-
-
-def test_search_goes_on_where_the_last_one_ran_out_of_time(world, made):
-    world.write(exchanges(150))
-    unfiled, left = world.ws.unfiled, [300]
-    while left[-1] and len(left) < 20:
-        found = unfiled.passages(NOW, Deadline(len(made) + 60.0, lambda: len(made)))
-        assert len(found.overlay.passages) + found.left == 300
-        left.append(found.left)
-    assert left == sorted(set(left), reverse=True)
-    assert left[-1] == 0
-    assert made.count("chunk") == 300
-    whole = world.another().ws.unfiled.passages(NOW)
-    assert [group.candidates for group in found.overlay.groups.values()] == [
-        group.candidates for group in whole.overlay.groups.values()
-    ]
-
-
-def test_only_what_is_near_a_new_unfiled_message_is_made_again(world, made):
-    said = exchanges(51)
-    world.write(said[:-2])
-    unfiled = world.ws.unfiled
-    unfiled.passages(NOW)
-    made.clear()
-    world.write(said[:-1])
-    assert unfiled.passages(NOW).left == 0
-    assert made == ["chunk", "group"]
