@@ -84,8 +84,6 @@ class Index:
         self.used_s = float("-inf")
         #: The commit that is damaged, or was made by another version; it is not opened again.
         self._damaged: Stat | None = None
-        #: Changed groups of files that are not searched, because time was up or too many have changed.
-        self.left = 0
         #: Files that the last scan could not read, by path with the reason: they are not searched as they are now.
         self.unread: Mapping[str, str] = {}
         #: Whether a search has found the commit damaged and discarded it; an update sets it back.
@@ -102,10 +100,9 @@ class Index:
         return self._view.engine is not None
 
     @property
-    def made_percent(self) -> int:
-        """How much of memory the index holds, by the bytes of its files: less than 100 while it is being made."""
-        left, total = self._view.unmade
-        return 100 - -(-100 * left // total) if left else 100
+    def left(self) -> int:
+        """How many groups of files are not searched: the index is being made, or too many have changed."""
+        return self._view.left
 
     @property
     def current_commit(self) -> Stat | None:
@@ -156,7 +153,7 @@ class Index:
         """
         Bring the index up to date (*rebuild*: build all of it again) and return what has changed.
 
-        After *for_s* seconds of work the index has what was made by then, and the next update goes on (`made_percent`). If
+        After *for_s* seconds of work the index has what was made by then, and the next update goes on with what is `left`. If
         another process holds the lock for more than *wait_s* seconds, the changes are held in memory, for this process alone,
         as far as the deadline of *control* allows. If *control* says stop, the last commit is kept (InterruptedError). OSError
         for an error of the disk, or a link in place of the folder; BadFile if the index is damaged.
@@ -167,8 +164,7 @@ class Index:
         if not rebuild and (view := self._opened()) and not view.is_ahead:
             changes = self._scan(view.manifest.files)
             # nearly always so before a turn: no lock is needed
-            if changes.files == view.manifest.files and not view.unmade[0]:
-                self.left = 0
+            if changes.files == view.manifest.files and not view.unmade:
                 return Changes(unread=changes.unread)
             seen = view, changes
         try:
@@ -190,7 +186,7 @@ class Index:
             before = self._view
             changes = self._scan(before.manifest.files)
             after = replace(before.manifest, files=changes.files)
-            overlay, self.left = overlay_of(before.overlay, after, cited, self._documents, deadline)
+            overlay = overlay_of(before.overlay, after, cited, self._documents, deadline)
             is_ahead = before.is_ahead or changes.files != before.manifest.files
             self._view = replace(before, manifest=after, overlay=overlay, is_ahead=is_ahead)
         return replace(difference(before.manifest.files, changes.files), shared=True, unread=changes.unread)
@@ -217,13 +213,13 @@ class Index:
         before = view.manifest if view else replace(was.manifest, groups={})
         scanned = seen[1] if seen and seen[0] is view else self._scan(before.files)
         unread: dict[str, str] = {}
-        was_whole = view is not None and not view.unmade[0]
-        if rebuild or not view or view.is_ahead or scanned.files != before.files or view.unmade[0]:
+        was_whole = view is not None and not view.unmade
+        if rebuild or not view or view.is_ahead or scanned.files != before.files or view.unmade:
             after = Manifest(VERSION, scanned.files, {} if rebuild else before.groups)
             unread = self._commit(view, after, control, for_s, clear=rebuild)
-        self.left, self.unread, self.is_lost = 0, {**scanned.unread, **unread}, False
+        self.unread, self.is_lost = {**scanned.unread, **unread}, False
         changes = difference({} if rebuild else before.files, scanned.files)
-        is_new = not rebuilt and not was_whole and self.made_percent == 100
+        is_new = not rebuilt and not was_whole and not self._view.unmade
         return replace(changes, new=is_new, rebuilt=rebuilt, unread=self.unread)
 
     def _commit(self, view: View | None, after: Manifest, control: Control, for_s: float, *, clear: bool) -> dict[str, str]:
@@ -272,7 +268,7 @@ class Index:
         return groups, unread
 
     def _view_of(self, engine: Engine, manifest: Manifest) -> View:
-        return View(engine, manifest, unmade=manifest.unmade(), k1=self._view.k1, b=self._view.b)
+        return View(engine, manifest, k1=self._view.k1, b=self._view.b)
 
     def _scan(self, known: Mapping[str, Record]) -> Scan:
         summaries: dict[Period, ExistingSummary] = {}
@@ -304,7 +300,7 @@ class Index:
                     self._damaged = stat
                     raise
                 if opened and opened.manifest.version == VERSION:
-                    self._view, self.left = opened, 0
+                    self._view = opened
                     return opened
                 if opened:
                     # keep the open view: its files may be deleted, but this process still has them open

@@ -109,12 +109,9 @@ class Manifest:
         members = self.members()
         return [name for name in self.groups if name not in members]
 
-    def unmade(self) -> tuple[int, int]:
-        """Return the bytes of files that the index lacks, and those of all; it does not lack a file that can't be read."""
-        members = self.members()
-        failed = {name for name, group in self.groups.items() if not group.keys}
-        left = sum(_size(files) for name, files in self.differing().items() if name not in failed)
-        return left, sum(map(_size, members.values()))
+    def unmade(self) -> list[str]:
+        """Return the groups that the index lacks; one that could not be read is not among them."""
+        return [name for name in self.differing() if name not in self.groups or self.groups[name].keys]
 
     def paths(self) -> dict[str, str]:
         """Return the path of each content, by key."""
@@ -131,10 +128,6 @@ def _newness(files: Mapping[str, Record]) -> tuple[bool, str, int]:
     records = files.values()
     days = (record.day or datetime.fromtimestamp(record.mtime_ns / 1e9, UTC).date().isoformat() for record in records)
     return any(record.kind == "long_term" for record in records), max(days), max(record.mtime_ns for record in records)
-
-
-def _size(files: Mapping[str, Record]) -> int:
-    return sum(record.size for record in files.values())
 
 
 _FIELDS: Final = attrgetter(*(field.name for field in fields(Record)))
@@ -361,11 +354,6 @@ class Changes:
     rebuilt: bool = False
     shared: bool = False
     unread: Mapping[str, str] = field(default_factory=dict)
-
-    def then(self, more: Changes) -> Changes:
-        """Return the changes of this update and the next one, *more*."""
-        read, moved, gone = self.read + more.read, self.moved + more.moved, self.gone + more.gone
-        return replace(more, read=read, moved=moved, gone=gone, rebuilt=self.rebuilt or more.rebuilt)
 
 
 def difference(before: Mapping[str, Record], after: Mapping[str, Record]) -> Changes:

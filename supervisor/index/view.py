@@ -108,23 +108,22 @@ def overlay_of(
     cited: Collection[str],
     load: Callable[[str, Mapping[str, Record]], Iterable[Document]],
     deadline: Deadline,
-) -> tuple[Overlay, int]:
+) -> Overlay:
     """
-    Return the groups in which the files *after* differ from the index, and the number of those that it lacks.
+    Return the groups in which the files *after* differ from the index.
 
     *load* returns the documents of a group, which *before* may have. Groups are made until the *deadline*, those of files that
     are *cited* first, then the newest; one that can't be read is left out.
     """
-    differing = after.differing()
     held = {name: OverlayGroup() for name in after.gone()}
-    for name, files in sorted(differing.items(), key=lambda group: group[1].keys().isdisjoint(cited))[:_MOST]:
+    for name, files in sorted(after.differing().items(), key=lambda group: group[1].keys().isdisjoint(cited))[:_MOST]:
         known = before.groups.get(name)
         if known and known.keys == keys_of(files):
             held[name] = known
         elif not deadline.is_over:
             with contextlib.suppress(OSError, SupervisorError):
                 held[name] = OverlayGroup(keys_of(files), tuple(load(name, files)))
-    return Overlay(held), sum(name not in held for name in differing)
+    return Overlay(held)
 
 
 @dataclass(frozen=True)
@@ -138,8 +137,6 @@ class View:
     engine: Engine | None = None
     manifest: Manifest = field(default_factory=Manifest)
     overlay: Overlay = field(default_factory=Overlay)
-    #: The bytes of files that the commit lacks, and those of all.
-    unmade: tuple[int, int] = (0, 0)
     #: Whether the files of the manifest are newer than the commit.
     is_ahead: bool = False
     k1: float = 1.2
@@ -149,6 +146,16 @@ class View:
     def commit(self) -> Stat | None:
         """The commit, as the stat of its list of files."""
         return self.engine.commit if self.engine else None
+
+    @cached_property
+    def unmade(self) -> list[str]:
+        """The groups of files that the commit lacks."""
+        return self.manifest.unmade()
+
+    @cached_property
+    def left(self) -> int:
+        """How many groups of files are not searched: neither the commit nor the overlay has them."""
+        return sum(name not in self.overlay.groups for name in self.unmade)
 
     @cached_property
     def file_count(self) -> int:
@@ -336,16 +343,11 @@ class Inventory:
 
 def inventory_of(known: Manifest, now: Mapping[str, Record], parts: Iterable[Stat], damage: str) -> Inventory:
     """Return the inventory of a commit that holds what is *known*, in the files *parts*; *now* are the files of memory now."""
-    unmade = sum(len(files) for name, files in known.differing().items() if name not in known.groups)
+    present = replace(known, files=now)
     return Inventory(
         files=sum(not record.excluded for record in known.files.values()),
         units=sum(group.units for group in known.groups.values()),
         size_bytes=sum(stat.size for stat in parts),
-        differing=unmade + sum(_content(known.files.get(path)) != _content(now.get(path)) for path in known.files.keys() | now),
+        differing=sum(map(len, present.differing().values())) + len(present.gone()),
         damage=damage,
     )
-
-
-def _content(record: Record | None) -> Record | None:
-    """Return the record without what changes in a file that was only touched."""
-    return record and replace(record, inode=0, size=0, mtime_ns=0)

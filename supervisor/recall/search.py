@@ -52,7 +52,6 @@ T = TypeVar("T")
 #: The most hits that a search returns of ordinary memories, and the most of originals.
 LIMIT: Final = 100
 LITERAL_LIMIT: Final = 20
-_ALL: Final = 100  # per cent
 #: The time of one part, when all of an index is made in parts, in seconds.
 _PART_S: Final = 10.0
 #: Characters by which a hit is judged when time is up.
@@ -167,14 +166,12 @@ class Searcher:
 
         Ends early if another process has the lock, or *control* says stop.
         """
-        total = part = self.refresh(wait_s, control, for_s=_PART_S)
-        before, for_s = 0, _PART_S
-        while self.index.made_percent < _ALL and not part.shared and not control.should_stop():
-            # if a part makes no progress, one file takes longer than a part
-            before, for_s = self.index.made_percent, _PART_S if self.index.made_percent > before else UNENDING
-            part = self.refresh(wait_s, control, for_s=for_s)
-            total = total.then(part)
-        return total
+        part = self.refresh(wait_s, control, for_s=_PART_S)
+        read = part.read
+        while self.index.left and not part.shared and not control.should_stop():
+            part = self.refresh(wait_s, control, for_s=_PART_S)
+            read += part.read
+        return replace(part, read=read)
 
     def report_damage(self, error: BadFile) -> None:
         """Discard the damaged commit, so that the next update builds the index again (`Index.is_lost`)."""
@@ -235,8 +232,6 @@ class Search:
         except BadFile as error:
             self.of.report_damage(error)
             answer = self.indexed(query, meaning)
-        if self.of.index.left and self.of.index.made_percent == _ALL:
-            self.faults.append(Text("not all changed files could be searched: time was up, or there are too many"))
         return answer
 
     def indexed(self, query: Query, meaning: Asked | None) -> Answer:
@@ -306,7 +301,7 @@ class Search:
     @property
     def knows_all(self) -> bool:
         """Whether there is an index, and it has all of memory."""
-        return self.is_readable and self.of.index.made_percent == _ALL
+        return self.is_readable and not self.of.index.left
 
     def frequency(self, word: str) -> int:
         """Return how many passages have the word."""
@@ -327,11 +322,11 @@ class Search:
         """Why not all of memory was searched, "" if it was."""
         index, reasons = self.of.index, [*self.faults]
         unread = {**index.unread, **self.of.unfiled.unread}
-        if index.made_percent < _ALL:
+        if index.left:
             reasons.append(
                 Text(
-                    "the index is being made and has {percent} % of memory so far; each question goes on with it, and `recalld index rebuild` finishes it",
-                    percent=index.made_percent,
+                    "the index is being made and lacks {count} days and files so far; each question goes on with it, and `recalld index rebuild` finishes it",
+                    count=index.left,
                 )
             )
         if unread:

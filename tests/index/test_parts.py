@@ -39,9 +39,9 @@ def whole(world):
 
 def test_update_without_time_makes_the_newest_and_the_next_goes_on(noted):
     found = []
-    for made in (16, 33, 50, 66, 83, 100):
+    for left in range(5, -1, -1):
         part(noted.reopen())
-        assert noted.ws.index.made_percent == made
+        assert noted.ws.index.left == left
         found.append(sorted(noted.found_paths("电钢琴")))
     assert found == [[f"memory/2026-01-0{day}.md" for day in range(first, 7)] for first in range(6, 0, -1)]
     assert part(noted) == Changes()
@@ -55,7 +55,7 @@ def test_search_says_how_far_the_index_is_and_reports_no_fault(noted):
     part(noted)
     found = noted.search("电钢琴")
     assert [hit.unit.path for hit in found.hits] == ["memory/2026-01-06.md"]
-    assert "has 16 % of memory so far" in str(found.unsearched)
+    assert "lacks 5 days and files so far" in str(found.unsearched)
     assert noted.events.of("recall_failed") == noted.events.of("index_made") == []
     noted.refresh()
     assert noted.search("电钢琴").unsearched == ""
@@ -65,7 +65,7 @@ def test_search_says_how_far_the_index_is_and_reports_no_fault(noted):
 def test_search_finds_as_written_what_the_index_lacks_yet(noted):
     noted.note("2026-01-01.md", "尤克里里借给了邻居。\n")
     part(noted)
-    assert noted.ws.index.made_percent < 50
+    assert noted.ws.index.left > 3
     found = noted.search("尤克里里借给谁了？")
     assert ([hit.unit.path for hit in found.hits], found.how) == (["memory/2026-01-01.md"], "literal")
 
@@ -74,9 +74,9 @@ def test_refresh_whole_makes_every_part_until_told_to_stop(noted, monkeypatch):
     monkeypatch.setattr(recalld.supervisor.recall.search, "_PART_S", 0.0)
     asked = iter(range(100))
     noted.ws.searcher.refresh_whole(control=Control(lambda: next(asked) >= 3))
-    assert 0 < noted.ws.index.made_percent < 100
+    assert 0 < noted.ws.index.left < 6
     assert noted.ws.searcher.refresh_whole().new
-    assert noted.ws.index.made_percent == 100
+    assert noted.ws.index.left == 0
     assert len(noted.found_paths("电钢琴")) == 6
 
 
@@ -106,7 +106,7 @@ def test_index_in_parts_equals_a_rebuilt_one_after_any_changes(tmp_path_factory,
         part(world)
     for _ in range(100):
         part(world)
-    assert world.ws.index.made_percent == 100
+    assert world.ws.index.left == 0
     followed = whole(world)
     world.reopen().refresh(rebuild=True)
     assert whole(world) == followed

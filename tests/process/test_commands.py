@@ -150,7 +150,7 @@ def test_command_exits_77_when_the_folder_is_not_writable(recalld, command):
 
 @pytest.mark.parametrize(
     ("language", "told"),
-    [("en", r"the index is being made and has \d+ % of memory"), ("zh", r"索引还在建立，目前建好 \d+%")],
+    [("en", r"the index is being made and lacks \d+ days"), ("zh", r"索引还在建立，还缺 \d+ 天")],
 )
 def test_questions_say_how_far_the_index_is_until_it_is_whole(recalld, language, told):
     assert recalld("init").code == 0
