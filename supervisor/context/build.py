@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from ..archive.deletions import ShownHistory
 from ..conversation.groups import Groups
 from ..events import Events, attempt
-from ..index.hit import Hit, Miss, Passage, SearchResult
+from ..index.hit import Hit, Passage, SearchResult
 from ..protocol.config import Config
 from ..protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
 from ..protocol.message import History, Message, read_message
@@ -318,7 +318,7 @@ def _receipt(
         how=result.how,
         files=result.files,
         ms=_finite(result.ms),
-        miss=_miss(result.miss) if result.miss else {},
+        miss={"nowhere": list(result.nowhere)} if result.nowhere else {},
         candidates=tuple(sorted(candidates, key=lambda hit: (not hit.shown, -hit.score))),
         memory=memory.text,
         history=tuple({"id": o.id, "role": o.role, "content": o.text, "whole": o.is_whole} for o in history.messages),
@@ -341,11 +341,6 @@ def _candidate(hit: Hit, why: str) -> Candidate:
         shown=not why,
         why=why,
     )
-
-
-def _miss(miss: Miss) -> dict[str, Any]:
-    nearest = miss.nearest.unit.citation if miss.nearest else ""
-    return {"nearest": nearest, "share": _finite(miss.share), "lacks": list(miss.lacks), "nowhere": list(miss.nowhere)}
 
 
 def _finite(number: float) -> float:

@@ -129,7 +129,7 @@ class ReceiptStore:
             return {**entry, "content": mark(str(entry.get("content") or ""))}
 
         question, folded = mark(receipt.question), receipt.question.casefold()
-        words = map(str.casefold, (*receipt.terms, *receipt.miss.get("lacks", ()), *receipt.miss.get("nowhere", ())))
+        words = map(str.casefold, (*receipt.terms, *receipt.miss.get("nowhere", ())))
         gone = {word for word in words if word in folded and word not in question.casefold()}
         return replace(
             receipt,

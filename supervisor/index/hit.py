@@ -145,23 +145,12 @@ class Hit:
 
 
 @record
-class Miss:
-    """Why memory has nothing to say about a request: the nearest passage (None: there is none), and where its words are."""
-
-    nearest: Hit | None = None
-    share: float = 0.0  # of the worth that a passage needs: 1.0 opens the gate (index/ranking)
-    has: tuple[str, ...] = ()  # the words of the request that the nearest passage has
-    lacks: tuple[str, ...] = ()  # the words that the nearest passage does not have, but another one has
-    nowhere: tuple[str, ...] = ()  # the words that no passage has
-
-
-@record
 class Answer:
-    """The hits of the index; without hits, the words that passed the gate but are everywhere, or why the gate stopped all."""
+    """The hits of the index; without hits, the words of the request that most passages have, and those that none has."""
 
     hits: tuple[Hit, ...] = ()  # best first
-    passed: tuple[str, ...] = ()
-    miss: Miss | None = None
+    everywhere: tuple[str, ...] = ()
+    nowhere: tuple[str, ...] = ()
     is_strong: bool = True  # a passage has enough of what is asked for (index/ranking)
     evidence: float = 1.0  # how much memory has of it: the part of the budget for the block
 
@@ -203,7 +192,7 @@ class SearchResult:
     unfiled: int = 0  # how many messages were searched that no file holds yet
     skipped: tuple[Passage, ...] = ()  # messages that no file holds yet, left out as the question itself
     subject: tuple[str, ...] = ()  # what the question is about, as it was typed, if nothing was found
-    miss: Miss | None = None  # why the gate stopped all passages, if it did
+    nowhere: tuple[str, ...] = ()  # the words that no passage has, if nothing was found
     unsearched: str = ""  # why not all of memory was searched, "" if it was
     how: str = "none"  # the backend that scored, or "literal"; "none": nothing was found, "failed": the search failed
     ms: float = 0.0  # milliseconds that the search took

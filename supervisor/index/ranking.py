@@ -53,10 +53,8 @@ _STRETCHES: Final = ((SHORT, 1.0), (_LONG, 0.5), (10**6, 0.25))
 
 @record
 class Verdict:
-    """The verdict of the gate: the passage that has most of the request's words, by their worth."""
+    """The verdict of the gate."""
 
-    nearest: Scored | None = None
-    share: float = 0.0  # of the worth that a passage needs
     is_strong: bool = False  # memory has enough of what is asked for
     evidence: float = 0.0  # how much memory has of what is asked for, 0.0 to 1.0: the part of the budget for the block
 
@@ -134,9 +132,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
         return bool(corpus.frequency(word))
 
     gate = gate_of(query, is_there)
-    shares = ((gate.share(hit.matching(gate.worth)), hit) for hit in best[:LOOKED_AT])
-    nothing: tuple[float, Scored | None] = 0.0, None
-    share, nearest = max(shares, key=lambda pair: pair[0], default=nothing)
+    share = max((gate.share(hit.matching(gate.worth)) for hit in best[:LOOKED_AT]), default=0.0)
     short = [days for days in query.days if days.length <= SHORT]
     is_dated = any(hit.candidate.day in days for days in short for hit in best if hit.candidate.day)
     is_of_day = query.only_days or is_dated
@@ -144,8 +140,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
     # without a word of the request nearness is mostly chance, unless it is enough by itself
     by_meaning = by_meaning if by_words or by_meaning >= 1.0 else 0.0
     evidence = 1.0 if is_of_day else max(by_words, by_meaning)
-    is_strong = nearest is not None and max(share, evidence) >= 1.0
-    return Verdict(nearest, share, is_strong, max(0.0, min(1.0, evidence)))
+    return Verdict(bool(best) and max(share, evidence) >= 1.0, max(0.0, min(1.0, evidence)))
 
 
 def related_words_in(query: Query, hit: Scored) -> list[str]:

@@ -25,10 +25,10 @@ from ..storage.errors import SupervisorError
 from ..text.record import record
 from .documents import CONTEXT_WIDTHS, Document
 from .engine import Engine
-from .hit import MEANING, Answer, Asked, Hit, Miss, Nearness, Passage, ScoreParts, Tier
+from .hit import MEANING, Answer, Asked, Hit, Nearness, Passage, ScoreParts, Tier
 from .manifest import Manifest, Record, keys_of
 from .newest import BRING, LEAST_ALIKE, is_statement, names_in, newest_first, users_first
-from .ranking import SHORT, Corpus, Scored, Verdict, rank, related_words_in, verdict
+from .ranking import SHORT, Corpus, Scored, rank, related_words_in, verdict
 
 #: The most changed groups that an overlay holds; the newest are taken.
 _MOST: Final = 50
@@ -214,13 +214,13 @@ class View:
         keys = self.paths.keys() if originals else {key for key, path in self.paths.items() if self._tier(path) != "original"}
         best = self._ranked(query, keys, near)
         if near and not near.stands_out and not any(hit.is_worded for hit in best):
-            return self._without_hits(query, Verdict())
+            return self._without_hits(query)
         outcome = verdict(query, best, self.corpora[0], near)
         kept = [hit for hit in best if hit.score >= least and hit.score]
         if query.is_of_days:  # what stands next to a message about the day is about something else
             kept = [hit for hit in kept if hit.matching(query.words) or related_words_in(query, hit)]
         if not kept:
-            return self._without_hits(query, outcome)
+            return self._without_hits(query)
         hits = tuple(self._hit(query, hit) for hit in kept[:limit])
         return Answer(hits, is_strong=outcome.is_strong, evidence=outcome.evidence)
 
@@ -269,16 +269,13 @@ class View:
             why = ["window"]
         return Hit(self.passage_of(scored.candidate), round(scored.score, 4), (*why, *scored.because), scored.parts)
 
-    def _without_hits(self, query: Query, outcome: Verdict) -> Answer:
-        """Return the answer without hits: the words that are everywhere, or where the words of the request are."""
-        frequency, size, near = self.corpora[0].frequency, self.corpora[0].size, outcome.nearest
+    def _without_hits(self, query: Query) -> Answer:
+        """Return the answer without hits: which words of the request are everywhere, and which are nowhere."""
+        frequency, size = self.corpora[0].frequency, self.corpora[0].size
         words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
-        has = tuple(near.matching(words)) if near else ()
-        if outcome.is_strong:
-            return Answer(passed=tuple(word for word in has if 2 * frequency(word) > size))
-        others = [word for word in words if word not in has]
-        lacks, nowhere = tuple(filter(frequency, others)), tuple(word for word in others if not frequency(word))
-        return Answer(miss=Miss(self._hit(query, near) if near else None, round(outcome.share, 2), has, lacks, nowhere))
+        everywhere = tuple(word for word in words if 2 * frequency(word) > size)
+        nowhere = tuple(word for word in words if not frequency(word))
+        return Answer(everywhere=everywhere, nowhere=nowhere, evidence=0.0 if everywhere else 1.0)
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Document]:
         counts, idf = weighed(query), self.corpora[0].idf

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
@@ -272,8 +272,10 @@ def _receipt_head(receipt: Receipt, render: Render, words_alone: Text | None) ->
         )
     if words_alone:
         head["words alone"] = render(words_alone)
-    if receipt.miss and (miss := miss_text(receipt.miss, render)):
-        head["found nothing"] = miss
+    if nowhere := receipt.miss.get("nowhere"):
+        head["found nothing"] = render(
+            Text("nowhere in memory: {words} (words of one language do not find those of another)", words=nowhere)
+        )
     return head
 
 
@@ -303,19 +305,6 @@ def _day_or_word(word: str) -> str:
         case "within":
             return day
     return word
-
-
-def miss_text(miss: Mapping[str, Any], render: Render) -> str:
-    """Return in one line what came nearest, what it lacks, and which words are nowhere; "" where none of it is known."""
-    near = miss["nearest"] if miss["share"] else ""
-    parts = [Text("nearest is {place}, with {share:.0%} of what it needs", place=near, share=miss["share"])] if near else []
-    parts += [Text("elsewhere in memory: {words}", words=miss["lacks"])] if miss["lacks"] else []
-    parts += (
-        [Text("nowhere in memory: {words} (words of one language do not find those of another)", words=miss["nowhere"])]
-        if miss["nowhere"]
-        else []
-    )
-    return render(reduce(lambda word, two: Text("{one}; {two}", one=word, two=two), parts)) if parts else ""
 
 
 def replay_text(replay: Replay, render: Render = str) -> str:

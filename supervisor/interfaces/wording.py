@@ -139,18 +139,8 @@ def why_no_hits(result: SearchResult) -> str:
         return Text("this is only small talk, there is nothing to search for.")
     if result.skipped:
         return THE_QUESTION
-    subject = result.subject if result.miss else ()  # a group is told of nothing that came near
-    if subject and result.miss and result.miss.nearest and result.miss.has:
-        near, place = result.miss.has, result.miss.nearest.unit.citation
-        if set(result.subject) <= set(result.miss.has):
-            return Text(
-                "{subject} alone is too common to search for, add another word; {place} has it.", subject=subject, place=place
-            )
-        return Text(
-            "nothing in memory about {subject}; the nearest is {place}, about {near}.", subject=subject, near=near, place=place
-        )
-    if subject and result.files and not result.unfiled:
-        return Text("nothing in memory about {subject}.", subject=subject)
+    if result.nowhere and result.subject and result.files and not result.unfiled:
+        return Text("nothing in memory about {subject}.", subject=result.subject)
     match result.unfiled:
         case 0:
             return Text("nothing in memory matches.") if result.files else Text("nothing in memory matches: it is empty.")

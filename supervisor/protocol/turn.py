@@ -86,7 +86,7 @@ class Receipt:
     files: int = 0
     ms: float = 0.0
     candidates: tuple[Candidate, ...] = field(default=(), repr=False)
-    miss: Mapping[str, Any] = field(default_factory=dict)  # why nothing was found: {nearest, share, lacks, nowhere}
+    miss: Mapping[str, Any] = field(default_factory=dict)  # why nothing was found: {nowhere}
     memory: str = field(default="", repr=False)
     history: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)  # {id, role, content, whole}
     messages: tuple[Mapping[str, str], ...] = field(default=(), repr=False)  # chat-completions

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ..events import Events
 from ..index.chunking import chunk_note
 from ..index.documents import MOST_CHARS
-from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Miss, Passage, SearchResult
+from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Passage, SearchResult
 from ..index.index import Index
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from ..index.manifest import MOST_BYTES, PATIENCE_S, Changes, long_term_name
@@ -30,7 +30,7 @@ from ..protocol.config_keys import Recall
 from ..protocol.marks import only_pinned
 from ..protocol.message import Message
 from ..protocol.paths import WorkspacePaths
-from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, readable, subject_of
+from ..query.parse import REQUEST_WEIGHT, Query, parse_query, readable, subject_of
 from ..storage.clock import NEVER, Deadline, local_day, within
 from ..storage.control import UNENDING, UNLIMITED, Control
 from ..storage.errors import BadFile, as_supervisor_error
@@ -102,7 +102,7 @@ class Searcher:
         hits = list(answer.hits)
         how = BOTH if meaning and hits else WORDS if hits else "none"
         if not (hits and answer.is_strong):
-            literal = search.attempt(lambda: search.literally(query, answer.passed), list[Hit]())
+            literal = search.attempt(lambda: search.literally(query, answer.everywhere), list[Hit]())
             hits, how = _before(literal, hits), "literal" if literal else how
         hits = search.attempt(lambda: of_today(hits, query, local_day(now, self.zone), self.files, self.paths), hits)
         if self.settings.originals == "fallback":
@@ -117,7 +117,7 @@ class Searcher:
             files=self.index.file_count,
             pinned=pinned,
             subject=() if hits else search.attempt(lambda: subject_of(query), ()),
-            miss=None if hits else search.attempt(lambda: _as_typed(answer.miss, query.text), None),
+            nowhere=() if hits else search.attempt(lambda: readable(answer.nowhere, query.text), ()),
             is_strong=answer.is_strong,
             evidence=answer.evidence,
             unfiled=len(search.unfiled.overlay.passages),
@@ -252,20 +252,22 @@ class Search:
             originals=settings.originals != "never",
         )
 
-    def literally(self, query: Query, passed: Sequence[str]) -> list[Hit]:
+    def literally(self, query: Query, everywhere: Sequence[str]) -> list[Hit]:
         """
-        Return the newest passages with the words that *passed* the gate but are everywhere, so that scores do not differ.
+        Return the newest passages with the words that are *everywhere*, so that scores do not differ.
 
-        Without such words, return those that contain a part of the question that is not a word of the index. What the gate
-        stops is not found in this way either.
+        Without such words, return those that contain a part of the question that is not a word of the index, if they have
+        enough of what it is about.
         """
+        if everywhere:
+            return newest_and_fullest(self.containing(everywhere), everywhere)
 
         def is_known(run: str) -> bool:
             return self.is_readable and any(self.frequency(word) for word in tokens(run))
 
         words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
         parts = (part for part in literal_terms(query.text, is_known) if not {*tokens(part)} <= query.words.keys() - {*words})
-        wanted = list(passed) or list(parts)
+        wanted = [*parts]
         if all(len(word) == 1 and not word.isascii() for word in words):
             wanted += [word for word in words if not is_known(word)]  # a part of another word there: 茶 of 绿茶
         if not self.knows_all:
@@ -283,8 +285,7 @@ class Search:
             parts = [part for part in literal if part in text]
             return gate.share(word for word in gate.worth if word in present or any(word in part for part in parts)) >= 1.0
 
-        hits = [*filter(is_answer, self.containing(wanted))]
-        return newest_and_fullest(hits, wanted) if passed else hits
+        return [*filter(is_answer, self.containing(wanted))]
 
     # ── what the steps search ────────────────────────────────────────────────
 
@@ -344,7 +345,7 @@ class Search:
         unsearched = Text("a part of it could not be read") if result.unsearched else ""
         files = self.attempt(lambda: self.visible.file_count if self.visible else 0, 0)
         return replace(
-            result, hits=hits, files=files, pinned=(), miss=None, unsearched=unsearched, unfiled=0, skipped=(), ms=0.0
+            result, hits=hits, files=files, pinned=(), nowhere=(), unsearched=unsearched, unfiled=0, skipped=(), ms=0.0
         )
 
     def emit_events(self, hits: int) -> None:
@@ -353,12 +354,6 @@ class Search:
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
         fault, backend = self.of.meaning.fault if self.of.meaning else "", self.of.settings.backend
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
-
-
-def _as_typed(miss: Miss | None, text: str) -> Miss | None:
-    if miss is None:
-        return None
-    return replace(miss, has=as_typed(text, miss.has), lacks=readable(miss.lacks, text), nowhere=readable(miss.nowhere, text))
 
 
 def _reasons(faults: Iterable[str]) -> str:

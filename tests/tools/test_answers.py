@@ -81,11 +81,11 @@ def test_memory_search_without_hits_says_why_and_leaves_the_index_alone(memory, 
     assert {path.name: path.stat().st_mtime_ns for path in index.iterdir()} == before
 
 
-def test_memory_search_says_that_one_word_is_too_common(world):
+def test_memory_search_shows_the_newest_of_what_every_line_has(world):
     world.put("memory.md", "".join(f"2026-01-30|web-chat|{name}住在上海\n" for name in "甲乙丙丁戊己庚辛壬癸子丑"))
     memory = Memory(world.root, clock=world.clock)
-    note = tools_of(memory).call("memory_search", {"query": "住"}).data["note"]
-    assert note == "住 alone is too common to search for, add another word; memory.md#L12 has it."
+    found = tools_of(memory).call("memory_search", {"query": "住"}).data["results"]
+    assert found[0]["startLine"] == 12
 
 
 def test_memory_search_finds_an_everyday_word_that_few_lines_have(world):
