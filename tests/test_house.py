@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=4_363, goal=3_900),
     Room("supervisor/extracts", most=891, goal=950),
     Room("supervisor/summaries", most=1_915, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=9_007, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_850, goal=8_000),
     Room("supervisor/longterm", most=1_050, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_624, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_469, goal=1_400),
@@ -52,7 +52,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_268, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_917, goal=1_900),
-    Room("supervisor/interfaces", most=1_644, goal=1_500),
+    Room("supervisor/interfaces", most=1_623, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_443,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_834, goal=48_000)
+ALL: Final = Room("all", most=55_656, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=57_879, goal=48_000)
+OF_TESTS: Final = Room("tests", most=57_837, goal=48_000)
 
 
 def _lines(path: Path) -> int:
