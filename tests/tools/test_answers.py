@@ -127,11 +127,11 @@ def test_memory_search_says_in_its_note_that_a_file_was_not_searched(memory, wor
     assert "memory.md" not in memory.find("8443", chat="group").unsearched
 
 
-def test_memory_search_says_that_time_was_up(memory, monkeypatch):
+def test_memory_search_says_that_the_index_lacks_something(memory, monkeypatch):
     monkeypatch.setattr(type(memory.workspace.index), "left", property(lambda _: 1, lambda *_: None), raising=False)
     answer = tools_of(memory).call("memory_search", {"query": "zyxwvut"}).data
     assert (answer["results"], "files" in answer) == ([], False)
-    assert "time was up" in answer["note"]
+    assert "lacks 1 days" in answer["note"]
 
 
 def test_memory_search_is_an_error_where_the_workspace_is_gone(memory, world):
