@@ -17,7 +17,7 @@ import io
 import os
 import sys
 
-from .locate import HOOK, MAX_REQUEST, PROTOCOL, command_of, exchange, folder_id, socket_path, version, workspace_of
+from .locate import HOOK, ask_supervisor, command_of, socket_path, version, workspace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def _run() -> None:
     if answer is None:
         _run_here(argv, once, is_mute=is_mute)
         return
-    out, err, code = answer
-    if err and sys.stderr:
-        sys.stderr.write(err)
+    out, code = answer["out"], answer["code"]
+    if answer["err"] and sys.stderr:
+        sys.stderr.write(answer["err"])
     try:
         if out and sys.stdout:
             sys.stdout.write(out)
@@ -104,34 +104,18 @@ def _once(argv: list[str]) -> dict[str, Any] | None:
     return {"at": time.time(), "entropy": os.urandom(10).hex(), "words": words}
 
 
-def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tuple[tuple[str, str, int] | None, bool]:
+def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tuple[dict[str, Any] | None, bool]:
     """
-    Return the supervisor's answer (output, errors, exit code), and whether a supervisor runs but does not respond.
+    Return the supervisor's answer (out, err, code), and whether a supervisor runs but does not respond.
 
     The answer is None if the command has to be run in this process.
     """
     if not _is_served(argv) or (command_of(argv) == "append" and once is None):
         return None, False
-    root = workspace_of(argv, os.environ)
-    path = socket_path(root)
-    if not path:
-        return None, False
-    import json
-
     environ = {key: value for key, value in os.environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
     if "TERM" in os.environ and sys.stderr and sys.stderr.isatty():
         environ["TERM"] = os.environ["TERM"]  # a person reads what it says
-    call = {"version": PROTOCOL, "argv": argv, "env": environ, "folder": folder_id(root), "once": once}
-    request = json.dumps(call).encode() + b"\n"
-    if len(request) > MAX_REQUEST:
-        return None, False
-    try:
-        answer = exchange(path, request)
-        return (str(answer["out"]), str(answer["err"]), int(answer["code"])), False
-    except (TimeoutError, BlockingIOError):  # the latter if the socket's backlog is full
-        return None, True
-    except (OSError, ValueError, KeyError, TypeError):
-        return None, False
+    return ask_supervisor(workspace_of(argv, os.environ), {"argv": argv, "env": environ, "once": once})
 
 
 def _is_served(argv: list[str]) -> bool:

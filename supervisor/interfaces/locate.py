@@ -11,7 +11,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Final
 
 #: The version of the socket's protocol (cli.md).
@@ -93,22 +93,25 @@ def folder_id(root: str) -> list[int]:
 
 def socket_path(root: str) -> str:
     """
-    Return the path of the socket of the workspace's supervisor, or where `socket.path` says if that path is too long.
+    Return the path of the socket of the workspace's supervisor.
 
     "" if there is none, or if it belongs to another user than the folder, since no question may go to somebody else.
     """
     state = os.path.join(root, ".recalld")
     path = os.path.join(state, "socket")
-    if os.path.isfile(path + ".path"):  # opening a named pipe would block
-        try:
-            with open(path + ".path", encoding="utf-8") as noted:
-                path = noted.read(os.pathconf("/", "PC_PATH_MAX")).strip()
-        except (OSError, ValueError):
-            return ""
     try:
         return path if os.lstat(path).st_uid == os.stat(state).st_uid else ""
     except (OSError, ValueError):
         return ""
+
+
+def at_socket(use: Callable[[str], None], path: str) -> None:
+    """Call *use*, the `bind` or `connect` of a socket, with an address for *path*, however long that is."""
+    folder = os.open(os.path.dirname(path), os.O_PATH)
+    try:
+        use(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
+    finally:
+        os.close(folder)
 
 
 def page_address(host: str, port: int) -> str:
@@ -122,21 +125,31 @@ def page_address(host: str, port: int) -> str:
     return f"http://[{shown_host}]:{port}" if ":" in shown_host else f"http://{shown_host}:{port}"
 
 
-def exchange(path: str, request: bytes, take_s: float = _ACKNOWLEDGE_S) -> dict[str, Any]:
+def ask_supervisor(root: str, fields: dict[str, Any], take_s: float = _ACKNOWLEDGE_S) -> tuple[dict[str, Any] | None, bool]:
     """
-    Return the supervisor's answer to a request, a line of JSON, over the socket at *path*.
+    Return the answer of the workspace's supervisor to a request of these *fields*, and whether one runs and does not respond.
 
-    TimeoutError or BlockingIOError if a supervisor does not respond within *take_s*, or not within the time that it announced;
-    another OSError, or a ValueError, KeyError or TypeError, if no supervisor listens or it refuses the request.
+    It responds within *take_s*, and answers within the time that it then announces. The answer is None if there is none, as
+    where no supervisor runs, or where it refuses the request, which then has to be done in this process.
     """
+    path = socket_path(root)
+    if not path:
+        return None, False
     import json
     import socket
 
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.settimeout(take_s)
-        line.connect(path)
-        line.sendall(request)
-        acknowledged, _, data = line.recv(1 << 16).partition(b"\n")
-        line.settimeout(float(json.loads(acknowledged)["within"]))
-        answer: dict[str, Any] = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))
-        return answer
+    request = json.dumps({"version": PROTOCOL, **fields, "folder": folder_id(root)}).encode() + b"\n"
+    if len(request) > MAX_REQUEST:
+        return None, False
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(take_s)
+            at_socket(line.connect, path)
+            line.sendall(request)
+            acknowledged, _, data = line.recv(1 << 16).partition(b"\n")
+            line.settimeout(float(json.loads(acknowledged)["within"]))
+            return json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b""))), False
+    except (TimeoutError, BlockingIOError):  # the latter if the socket's backlog is full
+        return None, True
+    except (OSError, ValueError, KeyError, TypeError):
+        return None, False

@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -38,8 +37,7 @@ from pydantic import ValidationError
 
 from ..storage.control import acting
 from ..text.lazy_re import lazy_re
-from .locate import MAX_REQUEST, PROTOCOL, TOOL, exchange, folder_id, socket_path, version
-from .tools.answers import output_schema
+from .locate import version
 from .tools.definitions import Definition
 from .tools.memory_tools import MemoryTools
 from .tools.registry import Reply, ToolRegistry
@@ -52,18 +50,20 @@ _NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
 #: Seconds that requests have to be answered once the input has ended, and between two looks whether they are.
 _LAST_S: Final = 30.0
 _LOOK_S: Final = 0.02
+#: Asks the supervisor for the answer to a call of a tool; None if it has to be answered here.
+Asks: TypeAlias = Callable[[dict[str, Any]], dict[str, Any] | None]
 #: Half an emoji, sent by a client that cuts a text anywhere.
 _HALF: Final = lazy_re("[\ud800-\udfff]")
 
 
 class MemoryServer(Server[Any]):
     """
-    An MCP server for the tools of *registry*, which offers nothing else; for a client at its own pipe one call at a time.
+    An MCP server for the tools of *registry*, which offers nothing else and answers one call at a time.
 
-    A running *supervisor* is asked first, so that this process loads no index; without one the tools answer here.
+    A running supervisor is *ask*ed first, so that this process loads no index; without one the tools answer here.
     """
 
-    def __init__(self, registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClient | None = None) -> None:
+    def __init__(self, registry: ToolRegistry, tools: MemoryTools, ask: Asks = lambda _: None) -> None:
         super().__init__(
             "recalld",
             title="recalld",
@@ -74,8 +74,8 @@ class MemoryServer(Server[Any]):
         )
         self._registry = registry
         self._tools = tools
-        self._supervisor = supervisor
-        self._limiter: anyio.CapacityLimiter | None = anyio.CapacityLimiter(1)
+        self._ask = ask
+        self._limiter = anyio.CapacityLimiter(1)
 
     async def _list_tools(self, _context: Any, _parameters: Any) -> ListToolsResult:
         return ListToolsResult(tools=[self._tool(definition) for definition in self._registry.definitions])
@@ -92,7 +92,6 @@ class MemoryServer(Server[Any]):
             name=definition.name,
             description=definition.description(language),
             input_schema=definition.schema(language, self._registry.dialect),
-            output_schema=output_schema(definition.answer),
             annotations=ToolAnnotations(
                 read_only_hint=not definition.writes,
                 destructive_hint=definition.deletes,
@@ -104,16 +103,10 @@ class MemoryServer(Server[Any]):
 
     def _call(self, name: str, arguments: dict[str, Any], client: str) -> Reply:
         request = {"name": name, "arguments": arguments, "channel": self._tools.channel, **self._registry.limits}
-        answer = self._supervisor.ask(TOOL, {**request, "client": client}) if self._supervisor else None
-        if answer:
+        if answer := self._ask({**request, "client": client}):
             return Reply(**answer["answer"])
         with acting("tool", client):
             return self._registry.call(name, arguments)
-
-    def http_manager(self) -> StreamableHTTPSessionManager:
-        """Return what serves one request over HTTP, among the threads of all others; Host and Origin have been checked."""
-        self._limiter = None
-        return StreamableHTTPSessionManager(self, stateless=True)
 
     # ── the wire ─────────────────────────────────────────────────────────────
 
@@ -134,10 +127,9 @@ class MemoryServer(Server[Any]):
 
 
 def _client_of(context: ServerRequestContext[Any]) -> str:
-    """Return the name that the client gave itself, with its version; over HTTP, where none is kept, that of its program."""
-    if params := context.session.client_params:
-        return f"{params.client_info.name} {params.client_info.version}"
-    return str(context.request.headers.get("user-agent", "")).partition(" ")[0] if context.request else ""
+    """Return the name that the client gave itself, with its version."""
+    params = context.session.client_params
+    return f"{params.client_info.name} {params.client_info.version}" if params else ""
 
 
 async def _relay(
@@ -189,28 +181,10 @@ def _reread(error: Exception) -> SessionMessage:
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=identity if isinstance(identity, (int, str)) else None, error=fault))
 
 
-def serve(registry: ToolRegistry, tools: MemoryTools, supervisor: SupervisorClient | None = None) -> None:
+def serve(registry: ToolRegistry, tools: MemoryTools, ask: Asks = lambda _: None) -> None:
     """Serve the client at standard input and output until it goes."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # else the SDK waits for a thread that waits for standard input
     try:
-        anyio.run(MemoryServer(registry, tools, supervisor).run_stdio_async)
+        anyio.run(MemoryServer(registry, tools, ask).run_stdio_async)
     except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass  # the client has gone; every write that was confirmed to it is on disk
-
-
-class SupervisorClient:
-    """The supervisor of the workspace at *root*, asked for *caller* ({session, chat, language}), who waits *take_s*."""
-
-    def __init__(self, root: str, caller: Mapping[str, str], take_s: float = 0.25) -> None:
-        self._root, self._take_s = root, take_s
-        self._caller = dict(caller)
-
-    def ask(self, name: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return {"answer": …} or {"error": {…}} of the operation; None if no supervisor answers."""
-        body = {"version": PROTOCOL, "op": name, "request": request, "caller": self._caller, "folder": folder_id(self._root)}
-        path, line = socket_path(self._root), json.dumps(body).encode() + b"\n"
-        try:
-            answer = exchange(path, line, self._take_s) if path and len(line) <= MAX_REQUEST else {}
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        return answer if "answer" in answer or "error" in answer else None

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import socket
@@ -29,12 +28,10 @@ from ..storage.errors import InternalError
 from ..storage.files import Files
 from ..storage.lenient_json import read_record
 from ..text.record import record
-from .locate import MAX_REQUEST, PROTOCOL, command_of, socket_path, version
+from .locate import MAX_REQUEST, PROTOCOL, at_socket, command_of, socket_path, version
 
 #: Seconds until a request must have arrived: a client has it ready before it connects, but a busy machine may halt it between.
 _READ_S: Final = 2.0
-#: The most bytes of a path that is bound; the kernel's limit is only a little higher.
-_MAX_PATH: Final = 100
 #: Seconds until a client must have taken the answer.
 _SEND_S: Final = 2.0
 #: The request for the version of the supervisor; a supervisor that is older than this request gives no answer.
@@ -151,7 +148,7 @@ def running_version(root: str) -> str | None:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(_RESPOND_S)
-            line.connect(socket_path(root))
+            at_socket(line.connect, socket_path(root))
             line.sendall(_WHICH)
             return line.recv(1 << 10).decode("utf-8", "replace").strip()
     except TimeoutError:
@@ -185,35 +182,18 @@ def parse_request(data: bytes) -> Request | None:
 
 
 def _listen(state: Path, files: Files) -> tuple[socket.socket, Path]:
-    path = _choose_path(state, files)
+    path = state / "socket"
     files.remove(path)  # a killed supervisor left it; this process has the lock now
+    files.remove(state / "socket.path")  # of 0.40 or before, where the path was too long
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         os.fchmod(line.fileno(), 0o600)  # before the path exists; a umask would apply to the whole process
-        line.bind(str(path))
+        at_socket(line.bind, str(path))
         line.listen(64)
     except BaseException:
         line.close()
         raise
     return line, path
-
-
-def _choose_path(state: Path, files: Files) -> Path:
-    """Return the socket's path: in the state folder, or, if that is too long, one that `socket.path` names."""
-    path, noted = state / "socket", state / "socket.path"
-    if len(os.fsencode(path)) <= _MAX_PATH:
-        files.remove(noted)
-        return path
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/recalld-{os.getuid()}") / "recalld"  # noqa: S108 - see below
-    for parent in (folder.parent, folder):  # another user who may write to one of them could put a socket there
-        files.make_folder(parent)
-        status = files.disk.stat(parent)
-        if status is None or not stat.S_ISDIR(status.mode) or status.uid != os.getuid() or status.mode & 0o077:
-            why = "it is a link, belongs to somebody else, or others may look into it; remove it or set XDG_RUNTIME_DIR"
-            raise PermissionError(1, why, str(parent))
-    far = folder / f"{hashlib.sha256(os.fsencode(state)).hexdigest()[:16]}.sock"
-    files.replace(noted, str(far).encode(), files.read_stable(noted))
-    return far
 
 
 class Answering:

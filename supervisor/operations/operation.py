@@ -278,7 +278,7 @@ _WHY: Final = Text(
 #: Operations of earlier versions, and what does their work now.
 LEFT: Final = {
     **dict.fromkeys(("turns", "turn", "preview"), _WHY),
-    "events": Text("it has left: the events are in log.jsonl, an object a line, and `/events` tells of them as they come"),
+    "events": Text("it has left: the events are in log.jsonl, an object a line, and `/events` tells when one comes"),
 }
 
 

@@ -17,7 +17,8 @@ from mcp import Client
 
 from recalld import Memory, SupervisorError, register_all_tools
 from recalld.supervisor.interfaces.http.server import HttpThread, Place
-from recalld.supervisor.interfaces.mcp import MemoryServer, SupervisorClient
+from recalld.supervisor.interfaces.locate import TOOL, ask_supervisor
+from recalld.supervisor.interfaces.mcp import Asks, MemoryServer
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.operations.codec import from_json, to_json
 from recalld.supervisor.operations.operation import Caller, find, perform
@@ -146,7 +147,8 @@ def by_python(workspace: Workspace, row: Row, language: str = "en", **who: str) 
 
 
 def by_socket(root: Path, row: Row, language: str = "en", **who: str) -> Any:
-    found = SupervisorClient(str(root), {**who, "language": language, "now": "2026-01-31T02:00:00Z"}).ask(row.name, row.request)
+    caller = {**who, "language": language, "now": "2026-01-31T02:00:00Z"}
+    found, _ = ask_supervisor(str(root), {"op": row.name, "request": row.request, "caller": caller})
     assert found is not None
     return found["answer"] if "answer" in found else found["error"]["sentence"]
 
@@ -156,12 +158,12 @@ def by_rest(rest: httpx2.Client, row: Row, language: str = "en", **who: str) -> 
     return answer.json() if answer.status_code == 200 else answer.json()["detail"]
 
 
-def by_mcp(workspace: Workspace, row: Row, language: str, client: SupervisorClient | None = None) -> str:
+def by_mcp(workspace: Workspace, row: Row, language: str, ask: Asks = lambda _: None) -> str:
     async def main() -> Any:
         registry = register_all_tools(workspace.memory, language=language, allow_delete=True)  # type: ignore[arg-type]
         assert registry.tools
         assert row.tool
-        async with Client(MemoryServer(registry, registry.tools, client)) as session:
+        async with Client(MemoryServer(registry, registry.tools, ask)) as session:
             answer = await session.call_tool(*row.tool)
             return answer.content[0].text
 
@@ -207,5 +209,7 @@ def test_operation_refuses_with_one_sentence_through_every_interface(workspace, 
 
 @pytest.mark.parametrize("row", [row for row in ANSWERS if row.tool], ids=lambda row: " ".join(row.argv))
 def test_mcp_passes_calls_on_to_a_supervisor_and_answers_the_same(workspace, supervisor, row):
-    client = SupervisorClient(str(supervisor), {"language": "en"})
-    assert by_mcp(workspace, row, "en", client) == by_mcp(workspace, row, "en")
+    def ask(request: dict[str, Any]) -> dict[str, Any] | None:
+        return ask_supervisor(str(supervisor), {"op": TOOL, "request": request, "caller": {"language": "en"}})[0]
+
+    assert by_mcp(workspace, row, "en", ask) == by_mcp(workspace, row, "en")

@@ -82,10 +82,17 @@ def test_folder_in_place_of_a_file_is_422(service: Service):
     service.problem(422, "POST", "/api/restore", {"source": ""})
 
 
-@pytest.mark.parametrize(("name", "now"), [("turns", "why"), ("turn", "why"), ("preview", "why"), ("events", "log.jsonl")])
-def test_operation_that_has_left_says_what_does_its_work_now(unchanged: Service, name, now):
-    for why in (unchanged.problem(404, method, f"/api/{name}")["detail"] for method in ("GET", "POST")):
-        assert (why.startswith(f"/api/{name}: it has left"), now in why, why[-1]) == (True, True, ".")
+LEFT = [
+    *((f"/api/{name}", "why") for name in ("turns", "turn", "preview")),
+    ("/api/events", "log.jsonl"),
+    ("/mcp", "recalld mcp"),
+]
+
+
+@pytest.mark.parametrize(("path", "now"), LEFT)
+def test_operation_that_has_left_says_what_does_its_work_now(unchanged: Service, path, now):
+    for why in (unchanged.problem(404, method, path)["detail"] for method in ("GET", "POST")):
+        assert (why.startswith(f"{path}: it has left"), now in why, why[-1]) == (True, True, ".")
 
 
 def test_number_may_be_written_with_a_point(service: Service):

@@ -139,7 +139,7 @@ def _load() -> None:
     for path in sorted([*(_ROOT / "supervisor").rglob("*.py"), *(_ROOT / "worker").rglob("*.py")]):
         if not {"mcp.py", "llamaindex"}.intersection(path.parts):  # what they need takes a second, and is needed by them alone
             importlib.import_module(".".join(path.relative_to(_ROOT).with_suffix("").parts).removesuffix(".__init__"))
-    locate.exchange.__defaults__ = (PATIENCE_S,)
+    locate.ask_supervisor.__defaults__ = (PATIENCE_S,)
     forked.load_commands()
     for word in ("备份", "backup"):
         rarity_asked(tokens(word)[0])

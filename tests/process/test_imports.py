@@ -45,7 +45,7 @@ DEAR = {"typing", "dataclasses", "pathlib", "inspect", "subprocess", "logging", 
 PATIENT = f"""
 import sys
 from recalld.supervisor.interfaces import entry, locate
-locate.exchange.__defaults__ = ({PATIENCE_S},)
+locate.ask_supervisor.__defaults__ = ({PATIENCE_S},)
 del sys.argv[1:3]
 entry.main()
 """

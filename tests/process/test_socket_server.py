@@ -6,26 +6,24 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recalld.supervisor.host.jobs import Step
 from recalld.supervisor.interfaces import entry
-from recalld.supervisor.interfaces.locate import exchange, version
+from recalld.supervisor.interfaces.locate import ask_supervisor, version
 from recalld.supervisor.interfaces.socket_server import Answering, running_version, serve_socket
 from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended, until
-from tests.world import World, message
+from tests.world import World, at, message
 
 pytestmark = pytest.mark.proof
 GOOD = {"version": 4, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
@@ -82,7 +80,7 @@ def patient(monkeypatch) -> None:
 
 @pytest.fixture
 def patient_client(monkeypatch) -> None:
-    monkeypatch.setattr(entry, "exchange", partial(exchange, take_s=PATIENCE_S))
+    monkeypatch.setattr(entry, "ask_supervisor", partial(ask_supervisor, take_s=PATIENCE_S))
 
 
 @pytest.fixture
@@ -259,7 +257,10 @@ def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, li
 
     thread = threading.Thread(target=serve)
     thread.start()
-    assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (("慢慢来", "", 0), False)
+    assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (
+        {"out": "慢慢来", "err": "", "code": 0},
+        False,
+    )
     thread.join(PATIENCE_S)
     assert limits == [PATIENCE_S, 2 * PATIENCE_S]
 
@@ -314,83 +315,17 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
     assert process.returncode == 0
 
 
-# ── where the path is long ───────────────────────────────────────────────────
-
-
-@pytest.fixture
-def far(world, tmp_path, monkeypatch) -> Path:
-    """The folder of sockets of a workspace whose own path is too long for one."""
-    monkeypatch.setattr("recalld.supervisor.interfaces.socket_server._MAX_PATH", 0)
-    runtime = tmp_path / "run"
-    runtime.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    return runtime
-
-
 @pytest.mark.usefixtures("patient_client")
-def test_socket_server_uses_a_private_folder_for_a_long_path(world, far, told):
+def test_socket_server_listens_in_a_folder_whose_path_is_long(tmp_path, told):
+    world = World(tmp_path / ("很长的名字" * 7), at("2026-01-31T10:00"))
+    note = world.put(".recalld/socket.path", "/run/user/1000/recalld/1f3a.sock")
     with served(world, answer, told):
-        asked = entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"])
-        assert asked[0] is not None
-        assert (far / "recalld").stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.parametrize("harm", ["others may write", "a link", "others may look in"])
-def test_socket_server_refuses_a_folder_that_others_can_access(world, far, told, harm):
-    match harm:
-        case "others may write":
-            far.chmod(0o777)
-        case "a link":
-            elsewhere = far.with_name("elsewhere")
-            elsewhere.mkdir(mode=0o700)
-            (far / "recalld").symlink_to(elsewhere)
-        case "others may look in":
-            (far / "recalld").mkdir()
-            (far / "recalld").chmod(0o755)
-    with served(world, answer, told):
-        assert list(far.rglob("*.sock")) == []
-        assert [one.startswith(f"the socket can't be made: {far}") for one in told] == [True]
-        assert "remove it or set XDG_RUNTIME_DIR" in told[0]
-
-
-@pytest.mark.parametrize("make_other", [os.mkfifo, os.mkdir])
-def test_socket_server_goes_on_when_its_note_is_no_file(world, far, told, make_other):
-    """A named pipe, opened like a file, would wait for a writer."""
-    make_other(world.paths.state / "socket.path")
-    with served(world, answer, told):
-        assert ["socket.path" in one for one in told] == [True]
-        assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, False)
-
-
-def test_run_answers_nothing_for_a_copy_of_its_workspace(tmp_path):
-    """A copy has the note of the original's socket, and a relative path may mean either."""
-    original = Command(
-        tmp_path / ("很长的名字" * 7) / "memory", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", XDG_RUNTIME_DIR=str(tmp_path)
-    )
-    original.root.parent.mkdir()
-    tmp_path.chmod(0o700)
-    assert original("init").code == 0
-    copy = Command(tmp_path / "抄本" / "memory", XDG_RUNTIME_DIR=str(tmp_path), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    shutil.copytree(original.root, copy.root)
-    for command, nut in ((original, "榛子"), (copy, "花生")):
-        (command.root / "memory.md").write_text(f"2026-01-20|聊天|用户对{nut}过敏\n", encoding="utf-8")
-    process = original.start("-w", str(original.root), "run", "--no-worker")
-    try:
-        noted = original.root / ".recalld" / "socket.path"
-        until(lambda: noted.exists() and Path(noted.read_text()).exists(), process)
-        shutil.copy(noted, copy.root / ".recalld")
-        found = [
-            ended(copy.start("search", "过敏", "-w", "memory")),
-            ended(copy.start("search", "过敏", RECALLD_WORKSPACE="memory")),
-            ended(copy.start("search", "过敏", "-w", str(copy.root))),
-            ended(original.start("search", "过敏", "-w", "memory")),
-        ]
-    finally:
-        process.terminate()
-        process.communicate(timeout=PATIENCE_S)
-    assert ["花生" in one.out for one in found] == [True, True, True, False]
-    assert ["榛子" in one.out for one in found] == [False, False, False, True]
-    assert (original.root / ".recalld" / "socket.path").exists()
+        asked, _ = entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"])
+        assert asked is not None
+        assert running_version(str(world.root)) == version()
+        assert not note.exists()
+    assert list(world.paths.state.glob("socket*")) == []
+    assert told == []
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])

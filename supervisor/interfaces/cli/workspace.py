@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from ...storage.errors import BadConfig, BadRequest, Busy, NoService, SupervisorError
@@ -203,7 +203,7 @@ def mcp(
 ) -> None:
     """Serve the tools of memory to an MCP client at standard input and output."""
     from ..api import Memory
-    from ..mcp import SupervisorClient
+    from ..locate import TOOL, ask_supervisor
     from ..mcp import serve as serve_mcp
     from ..tools.registry import register_all_tools
 
@@ -220,9 +220,13 @@ def mcp(
         language=language,
     )
     caller = {"session": session, "chat": chat, "language": language}
-    supervisor = SupervisorClient(str(ws.paths.root), caller) if at is None else None  # it has a clock of its own
+
+    def ask(request: dict[str, Any]) -> dict[str, Any] | None:
+        fields = {"op": TOOL, "request": request, "caller": caller}
+        return ask_supervisor(str(ws.paths.root), fields)[0] if at is None else None  # it has a clock of its own
+
     if registry.tools:
-        serve_mcp(registry, registry.tools, supervisor)
+        serve_mcp(registry, registry.tools, ask)
 
 
 @command("open")

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from ..locate import HOOK, MAX_REQUEST, PROTOCOL, command_of, exchange, folder_id, socket_path, workspace_of
+from ..locate import HOOK, ask_supervisor, command_of, workspace_of
 
 #: Bytes of the line in which git names a folder.
 _MOST_OF_PATH: Final = 4096
@@ -111,18 +111,8 @@ def _answer(root: str, client: str, turn: dict[str, Any]) -> str:
         event = None  # who answers reports it
     worktree = project_of(event, os.environ)
     turn |= {"client": client, "event": event, "size": len(data), "project": repository_of(worktree), "worktree": worktree}
-    path, is_mute = socket_path(root), False
-    if path:
-        request = {"version": PROTOCOL, "op": HOOK, "request": turn, "caller": {}, "folder": folder_id(root)}
-        line = json.dumps(request).encode() + b"\n"
-        try:
-            if len(line) <= MAX_REQUEST:
-                return str(exchange(path, line)["answer"])
-        except (TimeoutError, BlockingIOError):
-            is_mute = True
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-    return _answer_here(root, turn, is_mute=is_mute)
+    answer, is_mute = ask_supervisor(root, {"op": HOOK, "request": turn, "caller": {}})
+    return str(answer["answer"]) if answer else _answer_here(root, turn, is_mute=is_mute)
 
 
 def _answer_here(root: str, request: dict[str, Any], *, is_mute: bool) -> str:

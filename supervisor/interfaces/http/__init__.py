@@ -1,1 +1,1 @@
-"""HTTP next to the socket, while `[serve] port` is set: REST, MCP, figures, and what the page is mounted on."""
+"""HTTP next to the socket, while `[serve] port` is set: REST, the proxy, and what the page is mounted on."""

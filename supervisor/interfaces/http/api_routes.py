@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 
 #: The most lines of `recent`.
 _MOST_RECENT: Final = 10_000
+#: Addresses of earlier versions, and what does their work now.
+_LEFT: Final = {
+    **{f"/api/{name}": why for name, why in LEFT.items()},
+    "/mcp": Text("it has left: a client starts `recalld mcp`, which asks the supervisor"),
+}
 #: What 000's routes say, they say in its language.
 _ITS_LANGUAGE: Final = "zh"
 
@@ -175,13 +180,15 @@ async def _body(request: Request, *names: str) -> dict[str, Any]:
 
 def operation_routes(site: Site) -> list[BaseRoute]:
     """Return a route for each operation, and for those that have left, which say what does their work now."""
-    left = [Route(f"/api/{name}", partial(_answer, site, name), methods=["GET", "POST"]) for name in LEFT]
+    left = [Route(path, partial(_left, path, why), methods=["GET", "POST", "DELETE"]) for path, why in _LEFT.items()]
     return [*left, *(Route(f"/api/{name}", partial(_answer, site, name), methods=["POST"]) for name in NAMES)]
 
 
+async def _left(path: str, why: Text, _: Request) -> Response:
+    raise HTTPException(404, Text("{field}: {why}.", field=path, why=why))
+
+
 async def _answer(site: Site, name: str, request: Request) -> Response:
-    if name in LEFT:
-        raise HTTPException(404, Text("{field}: {why}.", field=f"/api/{name}", why=LEFT[name]))
     who = query(request, "session", "chat")
     given = await json_object(request)
     operation = await site.run(find, name)

@@ -1,12 +1,8 @@
 """
-The application that a supervisor serves over HTTP: its own routes, MCP, and the page where the wheel has one.
+The application that a supervisor serves over HTTP: its own routes, the proxy, and the page where the wheel has one.
 
-`/events` says what has changed, for open pages: a stream of server-sent events with kinds and names, and never a word of a
-message. The files are looked at once a second for each listener; the events of the log are read from its end on.
-
-`/mcp` is the server of `recalld mcp` over streamable HTTP, for any number of clients. Its address says who reads what a client
-shows, as the options of `recalld mcp` do: `session`, `chat`, `channel`, `read_only`, `allow_delete`. The SDK is loaded for the
-first request.
+`/events` says what has changed, for open pages: a stream of server-sent events with kinds, and never a word of a message. The
+files are looked at once a second for each listener.
 """
 
 from __future__ import annotations
@@ -14,37 +10,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from http import HTTPStatus
 from importlib import import_module
 from importlib.util import find_spec
-from io import FileIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ...events import priority
-from ...longterm.lines import DEFAULT_SOURCE
-from ...storage.disk import Stat, open_regular
-from ...storage.errors import BadRequest, InternalError, SupervisorError, as_supervisor_error
+from ...storage.disk import Stat
+from ...storage.errors import InternalError, SupervisorError, as_supervisor_error
 from ...storage.texts import Text, render
 from ...text.language import Language
-from ...workspace import Workspace
 from ..proxy.endpoint import Proxy, protocol_error
 from .api_routes import memory_routes, operation_routes, problem
 from .gate import NO_TOKEN, Gate
 from .site import FORM_HEADER, PROXY, Site, form_fields, json_object, media_type, query
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
     from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
 #: The page, which may be left out of an installation.
 _PAGE: Final = "recalld.supervisor.interfaces.page"
@@ -65,7 +55,6 @@ def make_app(site: Site, *, is_remote: bool) -> ASGIApp:
     proxy = Proxy(site)
     routes = [
         *_own_routes(site),
-        Route("/mcp", McpEndpoint(site)),
         Route(f"{PROXY}{{path:path}}", proxy),
         *memory_routes(site),
         *operation_routes(site),
@@ -96,7 +85,7 @@ def _response(site: Site, page: Any, request: Request, error: Exception) -> Resp
     status, sentence, headers, more = _refusal(error, site.language(request), str(ws.paths.root))
     if request.url.path.startswith(PROXY):
         return protocol_error(request.url.path, status, sentence, headers)
-    is_browser = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api/", "/mcp"))
+    is_browser = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
     if page and is_browser:
         shown: Response = page.problem(site, request, status, sentence)
         shown.headers.update(headers)
@@ -175,144 +164,40 @@ async def _events(site: Site, request: Request) -> Response:
 #: Seconds between two looks at the files, and the looks between two signs of life.
 _LOOK_S: Final = 1.0
 _SIGN: Final = 10
-#: The priority of an event that is no fault.
-_NOTICE: Final = 6
-#: The changes of one look, and the newest bytes of the log that it reads.
-_MOST: Final = 100
-_MOST_BYTES: Final = 100_000
-#: A change, {kind, id}; the id of an event is its name.
-_Change: TypeAlias = "dict[str, str]"
-#: What changes when something of that kind does.
-_Signatures: TypeAlias = "dict[str, tuple[Stat | None, ...]]"
 
 
 async def _stream(site: Site, stays: Callable[[], bool]) -> AsyncIterator[str]:
-    """Yield the changes as server-sent events until the service has ended, or who listens no longer *stays*."""
-    with contextlib.closing(_Look(lambda: site.workspace)) as look:
-        await site.run(look.changes)
-        yield ": recalld\n\n"
-        looks = 0
-        while stays():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(site.ended.wait(), _LOOK_S)
-                return
-            changes, looks = await site.run(look.changes), looks + 1
-            for change in changes:
-                yield f"event: change\ndata: {json.dumps(change)}\n\n"
-            if looks % _SIGN == 0:
-                yield ":\n\n"
+    """Yield what changes as server-sent events until the service has ended, or who listens no longer *stays*."""
+    seen, looks = await site.run(_versions, site), 0
+    yield ": recalld\n\n"
+    while stays():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(site.ended.wait(), _LOOK_S)
+            return
+        present, looks = await site.run(_versions, site), looks + 1
+        for kind, version in present.items():
+            if version != seen.get(kind, version):
+                yield f"event: change\ndata: {json.dumps({'kind': kind})}\n\n"
+        seen |= present
+        if looks % _SIGN == 0:
+            yield ":\n\n"
 
 
-class _Look:
-    """What a listener has seen of the workspace that is *served*."""
-
-    def __init__(self, served: Callable[[], Workspace]) -> None:
-        self._served = served
-        self._seen: _Signatures | None = None
-        self._log: FileIO | None = None
-
-    def close(self) -> None:
-        """Close the log."""
-        if self._log:
-            self._log.close()
-
-    def changes(self) -> list[_Change]:
-        """Return what has changed since the last call; nothing where the disk fails, which the supervisor reports."""
-        try:
-            ws = self._served()
-            before, self._seen = self._seen, _signatures(ws)
-        except (SupervisorError, OSError):
-            return []
-        changes = [*_logged(self._lines(ws))]
-        if before is None:
-            return []
-        kinds = [{"kind": kind, "id": ""} for kind, version in self._seen.items() if before[kind] != version]
-        return [*changes, *kinds][-_MOST:]
-
-    def _lines(self, ws: Workspace) -> Iterator[bytes]:
-        """Yield the lines that have come to the log; a file that was rotated meanwhile is read to its end before the next."""
-        with contextlib.suppress(OSError):
-            stat = ws.files.disk.stat(ws.paths.log)
-            if self._log:
-                yield from _rest(self._log)
-            if stat and not (self._log and os.fstat(self._log.fileno()).st_ino == stat.inode):
-                log = FileIO(open_regular(ws.paths.log, os.O_RDONLY))
-                self.close()
-                self._log = log
-                yield from _rest(log)
-
-
-def _rest(log: FileIO) -> list[bytes]:
-    size = os.fstat(log.fileno()).st_size
-    log.seek(max(min(log.tell(), size), size - _MOST_BYTES))
-    return log.read().splitlines()
-
-
-def _logged(lines: Iterable[bytes]) -> Iterator[_Change]:
-    for line in lines:
-        with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
-            name = json.loads(line)["event"]
-            if isinstance(name, str):
-                yield {"kind": "fault" if priority(name) < _NOTICE else "event", "id": name}
-
-
-def _signatures(ws: Workspace) -> _Signatures:
-    """Return what changes in the workspace when something of a kind does; costs a few stats."""
-    paths, stat = ws.paths, ws.files.disk.stat
-
-    def of(*places: Path) -> tuple[Stat | None, ...]:
-        return tuple(map(stat, places))
-
-    return {
-        "message": of(paths.history, paths.drop_box),
-        "input": of(paths.inbox),
-        "day": of(paths.memory, paths.originals),
-        "summary": of(paths.summaries),
-        "long-term": of(paths.root / ws.long_term.path),
-        "turn": of(paths.turns),
-        "queue": of(paths.worker / "queue", paths.worker / "running", paths.worker / "results", paths.worker / "failed"),
-    }
-
-
-# ── MCP ─────────────────────────────────────────────────────────────────────────
-
-_FLAGS: Final = {"": False, "false": False, "true": True}
-
-
-class McpEndpoint:
-    """The ASGI application at `/mcp`; each request has a server of its own, so that nothing is kept of a client."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of a client; BadRequest for a parameter of the address that is unknown or wrong."""
-        manager = await self._site.run(_manager, self._site, Request(scope))
-        async with manager.run():
-            await manager.handle_request(scope, receive, send)
-
-
-def _manager(site: Site, request: Request) -> Any:
-    given = query(request, "session", "chat", "channel", "read_only", "allow_delete")
-    session, chat = given.get("session", ""), given.get("chat", "")
-    site.caller(request, session, chat)  # which refuses what is no kind of chat
-    read_only, allow_delete = _flag(given, "read_only"), _flag(given, "allow_delete")
-
-    from ..api import Memory
-    from ..mcp import MemoryServer
-    from ..tools.registry import register_all_tools
-
-    memory, channel = Memory(site.workspace, clock=site.clock, keep_fresh=False), given.get("channel") or DEFAULT_SOURCE
-    who: Any = {"session": session, "chat": chat, "channel": channel, "language": site.language(request)}
-    registry = register_all_tools(memory, **who, read_only=read_only, allow_delete=allow_delete)
-    tools: Any = registry.tools  # there are some, since there is a memory
-    return MemoryServer(registry, tools).http_manager()
-
-
-def _flag(given: Mapping[str, str], name: str) -> bool:
-    value = given.get(name, "")
-    if value not in _FLAGS:
-        raise BadRequest(
-            name, Text("{value} is not allowed, give {allowed}", value=repr(value[:40]), allowed=Text("true or false"))
-        )
-    return _FLAGS[value]
+def _versions(site: Site) -> dict[str, tuple[Stat | None, ...]]:
+    """Return for each kind of thing what changes when one does; nothing where the disk fails, which the supervisor reports."""
+    try:
+        ws = site.workspace
+        paths, stat = ws.paths, ws.files.disk.stat
+        places = {
+            "message": (paths.history, paths.drop_box),
+            "input": (paths.inbox,),
+            "day": (paths.memory, paths.originals),
+            "summary": (paths.summaries,),
+            "long-term": (paths.root / ws.long_term.path,),
+            "turn": (paths.turns,),
+            "queue": tuple(paths.worker / name for name in ("queue", "running", "results", "failed")),
+            "event": (paths.log,),
+        }
+        return {kind: tuple(map(stat, of_kind)) for kind, of_kind in places.items()}
+    except (SupervisorError, OSError):
+        return {}

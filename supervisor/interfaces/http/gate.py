@@ -42,7 +42,7 @@ LONG_TERM_PATHS: Final = frozenset({"/api/memory/long-term", "/api/replace_long_
 #: The names of this machine to itself.
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: Where programs ask: these want a header.
-FOR_PROGRAMS: Final = ("/api/", "/mcp", PROXY, "/openapi.json")
+FOR_PROGRAMS: Final = ("/api/", PROXY, "/openapi.json")
 #: What a request without the token is told.
 NO_TOKEN: Final = msgid(
     "this needs the token of the workspace: run `recalld open`, or send the header Authorization: Bearer TOKEN."
@@ -99,7 +99,7 @@ class Gate:
         if path not in OPEN_PATHS and not path.startswith(STATIC) and not self._is_known(request):
             raise HTTPException(401, Text(NO_TOKEN), {"WWW-Authenticate": "Bearer"})
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-        if has_body and media_type(request) != JSON and path.startswith(("/api/", "/mcp")):
+        if has_body and media_type(request) != JSON and path.startswith("/api/"):
             raise HTTPException(415, Text("the body must have the type application/json."))
         if int(headers.get("content-length") or 0) > (most := _most_body(path)):
             raise _too_large(most)
@@ -123,7 +123,7 @@ class Gate:
             raise HTTPException(431, Text("the headers are too large; the most are {bytes} bytes.", bytes=MOST_HEAD))
         if not self.is_own(hosts[0]):
             raise HTTPException(
-                421 if request.url.path.startswith("/mcp") else 403,
+                403,
                 Text("the Host of this request is no address of this service; use the one that `recalld open` prints."),
             )
         origins_here = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}

@@ -78,7 +78,7 @@ class HttpThread:
         self._thread.join(_JOIN_S)
 
     def _serve(self) -> None:
-        for name in ("uvicorn", "mcp", "asyncio"):  # no library prints: its lines might hold what a client sent
+        for name in ("uvicorn", "asyncio"):  # no library prints: its lines might hold what a client sent
             logger = logging.getLogger(name)
             logger.propagate = False
             if not logger.handlers:

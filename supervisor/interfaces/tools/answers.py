@@ -11,11 +11,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
-from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
+from dataclasses import fields, replace
+from typing import Any, Final
 
-from ...operations.codec import camel
-from ...text.lazy_re import lazy_re
+from ...operations.codec import camel, to_json
 from ...text.llm_input import estimate_tokens
 from ...text.record import record
 from ...text.snippet import is_grapheme_boundary
@@ -24,14 +23,29 @@ from ...text.snippet import is_grapheme_boundary
 TRUNCATED: Final = "…[truncated]"
 #: The score of the search that becomes 0.5 here.
 _MIDDLE: Final = 5.0
-_HALF: Final = lazy_re("[\ud800-\udfff]")
 #: Fields that are in the JSON even if they are "" or False.
-_ALWAYS: Final = frozenset({"text", "snippet", "new"})
-_JSON_TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_ALWAYS: Final = frozenset({"text", "snippet", "new", "score"})
 
 
 @record(kw_only=True)
-class MemorySearchResult:
+class Answer:
+    """What a tool answers, or a part of it; *plain* is the text for a client that takes only text."""
+
+    plain: str = ""
+
+    def json_fields(self) -> dict[str, Any]:
+        """
+        Return the fields for JSON, without those that have no value: "" and False, unless they are an answer themselves.
+
+        >>> SearchAnswer(files=12, note="nothing in memory matches.").json_fields()
+        {'results': (), 'files': 12, 'note': 'nothing in memory matches.'}
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "plain"}
+        return {camel(name): value for name, value in values.items() if name in _ALWAYS or _has_value(value)}
+
+
+@record(kw_only=True)
+class MemorySearchResult(Answer):
     """
     A passage that was found: *snippet* is lines *start_line* to *end_line* of *path*.
 
@@ -51,18 +65,17 @@ class MemorySearchResult:
 
 
 @record(kw_only=True)
-class SearchAnswer:
+class SearchAnswer(Answer):
     """The answer of `memory_search`; *note* says why there are no results, or why there may be more."""
 
     results: tuple[MemorySearchResult, ...] = ()
     files: int | None = None  # that were searched
     total: int | None = None  # entries of the long-term file, of a line search
     note: str = ""
-    plain: str = ""
 
 
 @record(kw_only=True)
-class GetAnswer:
+class GetAnswer(Answer):
     """The answer of `memory_get`: *text* is lines *start_line* to *end_line* of *total*, "" if there are none."""
 
     path: str
@@ -70,11 +83,10 @@ class GetAnswer:
     total: int
     start_line: int | None = None
     end_line: int | None = None
-    plain: str = ""
 
 
 @record(kw_only=True)
-class LongTermLine:
+class LongTermLine(Answer):
     """A line of the long-term file, as `memory_read` shows it; it is deleted by its *ref*."""
 
     line: int
@@ -84,17 +96,16 @@ class LongTermLine:
 
 
 @record(kw_only=True)
-class ReadAnswer:
+class ReadAnswer(Answer):
     """The answer of `memory_read`."""
 
     path: str
     lines: tuple[LongTermLine, ...]
     total: int
-    plain: str = ""
 
 
 @record(kw_only=True)
-class WriteAnswer:
+class WriteAnswer(Answer):
     """
     The answer of `memory_write`: the entry is line *line* of *total*; *new* is False if a line has its words already.
 
@@ -111,21 +122,19 @@ class WriteAnswer:
     replaced: str = ""
     others: str = ""
     note: str = ""
-    plain: str = ""
 
 
 @record(kw_only=True)
-class DeleteAnswer:
+class DeleteAnswer(Answer):
     """The answer of `memory_delete`: how many lines were *deleted*, and how many are left."""
 
     path: str
     deleted: int
     total: int
-    plain: str = ""
 
 
 @record(kw_only=True)
-class ForgetAnswer:
+class ForgetAnswer(Answer):
     """
     The answer of `memory_forget`: how many *messages* and *lines* were meant; *done* once they have left every place.
 
@@ -135,40 +144,10 @@ class ForgetAnswer:
     messages: int
     lines: int
     done: bool
-    plain: str = ""
 
 
-Answer: TypeAlias = SearchAnswer | GetAnswer | ReadAnswer | WriteAnswer | DeleteAnswer | ForgetAnswer
-
-
-def as_wire(answer: Answer | MemorySearchResult | LongTermLine) -> dict[str, Any]:
-    """
-    Return the answer as JSON: camelCase, without fields that have no value.
-
-    Half an emoji, which UTF-8 can't encode, is U+FFFD.
-
-    >>> as_wire(SearchAnswer(files=12, note="nothing in memory matches."))
-    {'results': [], 'files': 12, 'note': 'nothing in memory matches.'}
-    """
-    values = {field.name: getattr(answer, field.name) for field in _json_fields(answer)}
-    return {camel(name): _wire_value(value) for name, value in values.items() if _is_shown(name, value)}
-
-
-def _json_fields(answer: Answer | MemorySearchResult | LongTermLine | type) -> list[Field[Any]]:
-    return [field for field in fields(answer) if field.name != "plain"]
-
-
-def _is_shown(key: str, value: object) -> bool:
-    """True if the field is in the JSON: "" and False are left out, unless they are an answer themselves."""
-    if value is None:
-        return key == "score"
-    return key in _ALWAYS or (value is not False and value != "")
-
-
-def _wire_value(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [as_wire(item) for item in value]
-    return _HALF.sub("\ufffd", value) if isinstance(value, str) else value
+def _has_value(value: object) -> bool:
+    return value is not None and value is not False and value != ""
 
 
 def share(score: float) -> float:
@@ -179,23 +158,6 @@ def share(score: float) -> float:
     (0.0, 0.5, 0.8578)
     """
     return round(max(score, 0.0) / (max(score, 0.0) + _MIDDLE), 4)
-
-
-def output_schema(answer: type) -> dict[str, Any]:
-    """Return the JSON schema of the result of `as_wire` for such an answer."""
-    hints, shown = get_type_hints(answer), _json_fields(answer)
-    required = [camel(field.name) for field in shown if field.default is MISSING or get_origin(hints[field.name]) is tuple]
-    properties = {camel(field.name): _schema_of(hints[field.name]) for field in shown}
-    return {"type": "object", "properties": properties, "required": required}
-
-
-def _schema_of(hint: Any) -> dict[str, Any]:
-    if get_origin(hint) is tuple:
-        return {"type": "array", "items": _schema_of(get_args(hint)[0])}
-    if is_dataclass(hint) and isinstance(hint, type):
-        return output_schema(hint)
-    kind = next(_JSON_TYPES[part] for part in (get_args(hint) or (hint,)) if part in _JSON_TYPES)
-    return {"type": [kind, "null"] if hint == float | None else kind}
 
 
 # ── clamping ─────────────────────────────────────────────────────────────────
@@ -264,4 +226,4 @@ def cut(text: str, room: Room) -> str:
 
 def as_text(answer: Answer) -> str:
     """Return the answer for a client that takes only text: the text of 000, or the JSON."""
-    return _HALF.sub("\ufffd", answer.plain) if answer.plain else json.dumps(as_wire(answer), ensure_ascii=False)
+    return to_json(answer.plain) or json.dumps(to_json(answer), ensure_ascii=False)

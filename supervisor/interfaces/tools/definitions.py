@@ -14,7 +14,6 @@ from ...recall.audience import Audience
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid, template
 from ...text.record import record
-from .answers import DeleteAnswer, ForgetAnswer, GetAnswer, ReadAnswer, SearchAnswer, WriteAnswer
 
 Language: TypeAlias = Literal["zh", "en"]
 #: Which schema of `memory_search` a model sees (`[tools] dialect`): 001's ranked search, or 000's line search.
@@ -95,11 +94,10 @@ class Parameter:
 
 @record
 class Definition:
-    """A tool: its name, its description for a model, what it answers, its parameters, and what its call changes."""
+    """A tool: its name, its description for a model, its parameters, and what its call changes."""
 
     name: str
     about: str
-    answer: type
     parameters: tuple[Parameter, ...]
     writes: bool = False
     deletes: bool = False
@@ -166,7 +164,6 @@ WRITE: Final = Definition(
         "what the user asks to be remembered. Never small talk, passwords, API keys or what has no lasting value. The source is "
         "set automatically."
     ),
-    WriteAnswer,
     (
         Parameter("content", "string", msgid("The entry; separate several items by ；"), is_required=True),
         Parameter(
@@ -194,7 +191,6 @@ SEARCH: Final = Definition(
         "prior work, decisions, dates, people, preferences or todos; then read the lines that you need with memory_get. If nothing "
         "is found, say that you checked."
     ),
-    SearchAnswer,
     (
         Parameter(
             "query",
@@ -232,7 +228,6 @@ SEARCH: Final = Definition(
 READ: Final = Definition(
     "memory_read",
     msgid("Read the long-term memory file by line numbers; without any the most recent entries."),
-    ReadAnswer,
     (
         Parameter("start_line", "integer", msgid("The first line, from 1")),
         Parameter("end_line", "integer", msgid("The last line, inclusive; if not given, the first line alone")),
@@ -244,7 +239,6 @@ READ: Final = Definition(
 GET: Final = Definition(
     "memory_get",
     msgid("Read exact lines of a memory file; path and lines are those of a result of memory_search."),
-    GetAnswer,
     (
         Parameter(
             "path",
@@ -262,7 +256,6 @@ DELETE: Final = Definition(
         "Delete lines of the long-term memory file, each given as number@digest with the digest of a search, a reading or a "
         "writing; a line that has changed is not deleted."
     ),
-    DeleteAnswer,
     (Parameter("lines", "array", msgid('The lines, such as ["42@1f3a9c0d"]'), is_required=True),),
     writes=True,
     deletes=True,
@@ -273,7 +266,6 @@ FORGET: Final = Definition(
         "Take one message, or one line of the long-term memory, out of every place, for good; only where the user asks to forget "
         "it. It is given as id@digest or number@digest, with the digest of a search, a reading or a writing."
     ),
-    ForgetAnswer,
     (Parameter("ref", "string", msgid("What to forget, such as 42@1f3a9c0d"), is_required=True),),
     writes=True,
     deletes=True,

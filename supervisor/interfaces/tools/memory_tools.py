@@ -22,7 +22,7 @@ from ...protocol.marks import without_marks
 from ...protocol.paths import LONG_TERM
 from ...recall.audience import Audience
 from ...recall.lines import Lines
-from ...storage.errors import BadRequest, Conflict, NotFound, refuse_no_text
+from ...storage.errors import BadRequest, NotFound, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from ...text.lazy_re import lazy_re
 from ..api import Memory
@@ -150,7 +150,7 @@ class MemoryTools:
 
     def memory_write(self, content: str, replaces: str = "", item: int | None = None) -> WriteAnswer:
         """
-        Add an entry to the long-term file and return its line as read back, or the line that has the same words already.
+        Add an entry to the long-term file and return its line, or the line that has the same words already.
 
         A mark for groups is removed, since only the owner may set it, and the answer says so. In a group only the lines that it
         may see are searched for the same words; if the group will not be shown the entry, the answer says so. The line that
@@ -160,30 +160,22 @@ class MemoryTools:
         unmarked = without_marks(content)
         entry = self.memory.write(unmarked, self.channel, replaces=replaces, item=item, session=self._session, chat=self._chat)
         if not entry.is_shown:
-            if not any(line.text == entry.text for line in self.memory.workspace.long_term.read().lines):
-                raise Conflict(entry.path)
             note, saved = self._render(not_shown(self.audience)), self._render(Text("written to memory"))
             return WriteAnswer(path=entry.path, total=entry.total, new=True, note=note, plain=f"{saved}\n\n{note}")
-        path, lines = self._long_term()
-        same = [line for line in lines if line.text == entry.text]
-        line = min(same, key=lambda line: abs(line.number - entry.line), default=None)
-        if line is None:  # an editor has just saved an older text
-            raise Conflict(entry.path)
-        total = len(lines)
         note = self._render(Text(MARK_TAKEN)) if unmarked != content else ""
-        saved = self._render(replace(entry, line=line.number, total=total).sentence())
-        plain = "\n\n".join(filter(None, (saved, *map(self._render, entry.sentences_on_replaced()), note))) + self._refs([line])
+        sentences = (entry.sentence(), *entry.sentences_on_replaced(), note)
+        line = Line(entry.line, entry.text)
         return WriteAnswer(
-            path=path,
-            line=line.number,
-            total=total,
+            path=entry.path,
+            line=entry.line,
+            total=entry.total,
             digest=line.digest,
             ref=line.ref,
             new=entry.is_new,
             replaced=entry.replaced,
             others=entry.others,
             note=note,
-            plain=plain,
+            plain="\n\n".join(filter(None, map(self._render, sentences))) + self._refs([line]),
         )
 
     def memory_delete(self, lines: Sequence[str]) -> DeleteAnswer:

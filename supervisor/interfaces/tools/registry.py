@@ -17,13 +17,14 @@ from functools import wraps
 from typing import Any, ClassVar, Final
 
 from ...longterm.memory_store import MemoryStore, guidance
+from ...operations.codec import to_json
 from ...storage.control import acting
 from ...storage.errors import BadRequest, as_supervisor_error
 from ...storage.texts import Text, render
 from ...text.record import record
 from ..api import Memory
 from ..wording import spoken_language
-from .answers import Answer, as_text, as_wire
+from .answers import Answer, as_text
 from .definitions import DEFINITIONS, FORGET, READ, SEARCH, WRITE, Definition, Dialect, Language
 from .memory_tools import MemoryTools
 
@@ -66,7 +67,7 @@ class Tool:
         except Exception as error:  # noqa: BLE001 - the model gets the error, and the conversation goes on
             fault = as_supervisor_error(error, self.name, self._tools.memory.workspace.paths.root)
             return Reply(render(fault, self._tools.language), is_error=True)
-        return Reply(as_text(answer), as_wire(answer))
+        return Reply(as_text(answer), to_json(answer))
 
     def function(self) -> Callable[..., Answer]:
         """Return it as a plain Python function, whose arguments may have their JSON names (001) or their Python names."""

@@ -22,7 +22,7 @@
     const was = live.dataset.state;
     live.dataset.state = name;
     live.firstElementChild.textContent = say[name];
-    if (name === "on" && was === "gone") document.body.dispatchEvent(new CustomEvent("recalld:fault"));
+    if (name === "on" && was === "gone") document.body.dispatchEvent(new CustomEvent("recalld:event"));
   }
 
   const stream = new EventSource("/events");
