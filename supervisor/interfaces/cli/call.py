@@ -171,17 +171,13 @@ class Call:
             raise ValueError("its input is at its client")
         return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 
-    def ask(self, question: str) -> str:
-        """Ask a person at the terminal and return the line; KeyboardInterrupt at the end of the input."""
-        print(question, end="", file=sys.stderr, flush=True)
+    def confirm(self, question: object) -> bool:
+        """Ask a person at the terminal for yes or no; anything but yes is no, KeyboardInterrupt at the end of the input."""
+        print(f"{self.render(question)} [y/N]: ", end="", file=sys.stderr, flush=True)
         try:
-            return input().strip()
+            return input().strip().lower() in ("y", "yes")
         except EOFError:
             raise KeyboardInterrupt from None
-
-    def confirm(self, question: object) -> bool:
-        """Ask a person for yes or no; anything but yes is no."""
-        return self.ask(f"{self.render(question)} [y/N]: ").lower() in ("y", "yes")
 
     def take(
         self, workspace: Path | None = None, now: str | None = None, json: bool = False, session: str = "", chat: str = ""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -17,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.clock import fixed_clock
 from ...storage.errors import BadFile, BadRequest
 from ...storage.texts import Text
-from ...text.foreign_text import printable_line, shortened
+from ...text.foreign_text import shortened
 from ..output import as_json, as_text, by_name, in_local_times, wire
 from .call import Call
 from .parser import Argument, Option, command
@@ -67,10 +65,9 @@ def import_logs(
         _sources(call, ws, at, forget or what, forgets=bool(forget), yes=yes, listed=listed)
         return 0
     is_whole = True
-    who = partial(_who, call, me, asks=not (dry_run or call.json))
     for path in _paths(what):
         with call.control(stops=True) as control:
-            done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=who, dry_run=dry_run)
+            done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=partial(_who, me), dry_run=dry_run)
         fields = wire(asdict(done))
         rows = {key: value for key, value in fields.items() if key not in _SAID and (value or key in _COUNTED)}
         shown = in_local_times(json.loads(as_json(rows)), call.zone)
@@ -123,17 +120,8 @@ def _show_meant(call: Call, unwanted: Wanted, name: str, *, yes: bool) -> None:
     call.answer(counts, lines)
 
 
-def _who(call: Call, me: str, people: Mapping[str, int], *, asks: bool) -> str:
-    """Return which of the people the owner is: *me*, else who a person at a terminal names; BadRequest for somebody else."""
-    if not me and asks and people and sys.stdin.isatty() and sys.stderr.isatty():
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C ends the question, too
-        try:
-            question = printable_line(
-                call.render(Text("Who of them are you? {people}. Your name, or Enter for none of them", people=_people(people)))
-            )
-            me = call.ask(f"{question}: ")
-        finally:
-            signal.signal(signal.SIGINT, before)
+def _who(me: str, people: Mapping[str, int]) -> str:
+    """Return which of the people is the owner, whose name is *me*; "" for none of them, BadRequest for somebody else."""
     if not me.strip():
         return ""
     match = min((name for name in people if _folded(name) == _folded(me)), key=lambda name: name != me.strip(), default=None)
