@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recalld.supervisor.events import EVENTS, priority
-from recalld.supervisor.interfaces.http.openapi import DEFINITIONS, REFUSED, WHO, description
+from recalld.supervisor.interfaces.http.openapi import REFUSED, WHO, description
 from recalld.supervisor.protocol.config import ORDER, RETIRED, Config, literal
 from recalld.supervisor.protocol.settings import dotted, keys
 
@@ -62,7 +62,7 @@ _REST: Final = """# REST
 This page is generated from the source: `python -m tests.pages`.
 
 With `[serve] port` a running supervisor answers over HTTP on 127.0.0.1 ([cli.md](cli.md#http)), with the token of the workspace:
-`Authorization: Bearer TOKEN`. Bodies and answers are JSON; `/openapi.json` describes them for programs.
+`Authorization: Bearer TOKEN`. Bodies and answers are JSON; `/openapi.json` describes the requests for programs.
 
 ## Refusals
 
@@ -119,32 +119,28 @@ def events() -> str:
 
 def rest() -> str:
     """The page of the service: what it refuses, and a table of requests for CountBot's memory and for the operations."""
-    text = description()
-    definitions = text["components"]["schemas"]
-    rows = {(path, method): route for path, methods in text["paths"].items() for method, route in methods.items()}
+    rows = {(path, method): route for path, methods in description()["paths"].items() for method, route in methods.items()}
     theirs = [place for place in rows if place[0].startswith(("/api/memory/", "/api/chat/"))]
     refusals = [f"| {status} | {why} |" for status, why in REFUSED.items()]
-    of_them = [_row(*place, rows[place], definitions) for place in theirs]
-    others = [_row(*place, route, definitions) for place, route in rows.items() if place not in theirs]
+    of_them = [_row(*place, rows[place]) for place in theirs]
+    others = [_row(*place, route) for place, route in rows.items() if place not in theirs]
     return "\n".join([_REST, *refusals, _COUNTBOT, *of_them, _OPERATIONS, *others]) + "\n"
 
 
-def _row(path: str, method: str, route: dict[str, Any], definitions: dict[str, Any]) -> str:
+def _row(path: str, method: str, route: dict[str, Any]) -> str:
     body = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     answer = route["responses"]["200"]["content"]["application/json"]["schema"]
-    answer = definitions.get(answer.get("$ref", "").removeprefix(DEFINITIONS), answer)
     query = [
         parameter["name"] for parameter in route.get("parameters", ()) if parameter["in"] == "query" and parameter not in WHO
     ]
     address = f"`{method.upper()} {path}{'?' + '='.join([*query, '']) if query else ''}`"
     summary = route["summary"].removeprefix("Return ").removesuffix(".")
-    given = f": {_fields(answer)}" if answer.get("properties") else ""
+    given = f": {', '.join(f'`{name}`' for name in answer['properties'])}" if answer else ""
     return f"| {address} | {_fields(body)} | {summary[0].upper()}{summary[1:]}{given} |"
 
 
 def _fields(kind: dict[str, Any]) -> str:
-    needed = kind.get("required", ()) if kind.get("additionalProperties") is False else ()
-    names = (f"**`{name}`**" if name in needed else f"`{name}`" for name in kind.get("properties", ()))
+    names = (f"**`{name}`**" if name in kind["required"] else f"`{name}`" for name in kind.get("properties", ()))
     return ", ".join(names) or "–"
 
 

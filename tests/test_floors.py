@@ -66,7 +66,7 @@ HOMES: Final = {
     "jinja2": {"recalld.supervisor.interfaces.page.views"},
     "markupsafe": {f"recalld.supervisor.interfaces.page.{name}" for name in ("views", "wording")},
     "uvicorn": {"recalld.supervisor.interfaces.http.server"},
-    "pydantic": {f"recalld.supervisor.{name}" for name in ("interfaces.http.openapi", "interfaces.mcp", "operations.codec")},
+    "pydantic": {f"recalld.supervisor.{name}" for name in ("interfaces.mcp", "operations.codec")},
 }
 
 #: Rules and formats have no I/O, clock, chance or log.

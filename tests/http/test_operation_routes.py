@@ -32,20 +32,17 @@ ANSWERED = {
 }
 
 
-def test_operation_answers_what_its_description_says(service: Service):
+def test_operation_takes_what_its_description_says(service: Service):
     service.world.write([message(f"m{n}", f"2026-02-1{n}T09:00", "我对花生过敏。", session="web:1") for n in range(5)])
     service.world.settle()
     service.world.put("memory.md", "2026-01-20|web-chat|花生过敏\n")
     described = service.ask("GET", "/openapi.json").json()
     for name, request in ANSWERED.items():
-        route = described["paths"][f"/api/{name}"]["post"]
-        schema = route["responses"]["200"]["content"]["application/json"]["schema"]
-        answer = service.ask("POST", f"/api/{name}", request)
-        assert answer.status_code == 200, name
-        jsonschema.validate(answer.json(), {**schema, "components": described["components"]})
-        jsonschema.validate(request, route["requestBody"]["content"]["application/json"]["schema"])
+        body = described["paths"][f"/api/{name}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert service.ask("POST", f"/api/{name}", request).status_code == 200, name
+        jsonschema.validate(request, body)
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate("花生", {**schema, "components": described["components"]})
+            jsonschema.validate({**request, "花生": 1}, body)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from ...operations.codec import from_json, refuse_unknown, to_json
 from ...operations.operation import LEFT, NAMES, NoArguments, find
 from ...storage.errors import BadRequest, StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
-from ...text.record import record
 from .site import Site, json_object, query
 
 if TYPE_CHECKING:
@@ -46,52 +45,15 @@ _LEFT: Final = {
 _ITS_LANGUAGE: Final = "zh"
 
 
-@record
-class Content:
-    """The long-term memory, or lines of it."""
-
-    content: str
-
-
-@record
-class Saved:
-    """What a change of the long-term memory answers."""
-
-    success: bool
-    message: str
-
-
-@record
-class Summed:
-    """What summing up a session answers: *summary* is its line, "" where there was nothing to record."""
-
-    success: bool
-    summary: str
-    message: str
-
-
-@record(kw_only=True)
-class Problem:
-    """
-    A refusal: *detail* is one sentence that says what was wrong and what to do, *field* the parameter or field that is wrong.
-
-    With 412: *content* is the text that is there now, *yours* the text that was sent.
-    """
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
-    code: str | None = None
-    field: str | None = None
-    content: str | None = None
-    yours: str | None = None
-
-
 def problem(status: int, sentence: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-    """Return the answer with that status, and the other fields of its `Problem`; one that is None is left out."""
-    body = to_json(Problem(title=HTTPStatus(status).phrase, status=status, detail=sentence, **more))
-    return Response(json.dumps(body, ensure_ascii=False), status, dict(headers or {}), "application/problem+json")
+    """
+    Return a refusal (RFC 9457): *sentence* says what was wrong and what to do, *field* the parameter or field that is wrong.
+
+    With 412 *content* is the text that is there now, *yours* the text that was sent. What is None is left out.
+    """
+    given = {name: value for name, value in more.items() if value is not None}
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence, **given}
+    return Response(json.dumps(to_json(body), ensure_ascii=False), status, dict(headers or {}), "application/problem+json")
 
 
 # ── the service of 000 ───────────────────────────────────────────────────────
@@ -113,7 +75,7 @@ async def _text(site: Site, request: Request) -> Response:
     if request.method == "PUT":
         return await _put_text(site, request)
     answer = await site.perform(request, long_term.long_term_text, NoArguments())
-    return JSONResponse(to_json(Content(answer.text)), headers={"ETag": f'"{answer.etag}"'})
+    return JSONResponse(to_json({"content": answer.text}), headers={"ETag": f'"{answer.etag}"'})
 
 
 async def _put_text(site: Site, request: Request) -> Response:
@@ -129,7 +91,7 @@ async def _put_text(site: Site, request: Request) -> Response:
         sentence = stale.in_language(site.language(request))
         more = {"code": stale.code, "content": stale.text, "yours": content}
         return problem(stale.http_status, sentence, {"ETag": f'"{stale.etag}"'}, **more)
-    return JSONResponse(to_json(Saved(True, "Memory updated")), headers={"ETag": f'"{done.etag}"'})
+    return JSONResponse({"success": True, "message": "Memory updated"}, headers={"ETag": f'"{done.etag}"'})
 
 
 async def _get_stats(site: Site, request: Request) -> Response:
@@ -144,7 +106,7 @@ async def _get_recent(site: Site, request: Request) -> Response:
         allowed = Text("a whole number from {least} to {most}", least=1, most=_MOST_RECENT)
         raise BadRequest("count", Text("{value} is not allowed, give {allowed}", value=repr(text[:40]), allowed=allowed))
     lines = await site.perform(request, long_term.read, long_term.ReadRequest(recent=count))
-    return JSONResponse(to_json(Content(str(lines))))
+    return JSONResponse(to_json({"content": str(lines)}))
 
 
 async def _search(site: Site, request: Request) -> Response:
@@ -162,11 +124,11 @@ async def _sum_up(site: Site, request: Request) -> Response:
     written = await site.perform(
         request, long_term.summarize, long_term.SummarizeRequest(session=request.path_params["session_id"])
     )
-    if written is None:
-        return JSONResponse(to_json(Summed(True, "", render(Text("nothing in this session is worth a line."), _ITS_LANGUAGE))))
-    entry = parse_entry(written.text)
-    message = render(written.sentence(msgid("saved to memory, line {line} ({total} in all)")), _ITS_LANGUAGE)
-    return JSONResponse(to_json(Summed(True, entry.content if entry else written.text, message)))
+    entry = parse_entry(written.text) if written else None
+    summary = entry.content if entry else written.text if written else ""
+    nothing = Text("nothing in this session is worth a line.")
+    message = written.sentence(msgid("saved to memory, line {line} ({total} in all)")) if written else nothing
+    return JSONResponse(to_json({"success": True, "summary": summary, "message": render(message, _ITS_LANGUAGE)}))
 
 
 async def _body(request: Request, *names: str) -> dict[str, Any]:
