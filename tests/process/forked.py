@@ -223,7 +223,8 @@ def plain_environ(**more: str) -> dict[str, str]:
 def load_commands() -> None:
     """Load the module of every command."""
     for command in COMMAND_LINE.commands.values():
-        command.params if isinstance(command, Command) else command.commands
+        for inner in [command] if isinstance(command, Command) else command.commands.values():
+            assert inner.params is not None
 
 
 def warm() -> None:

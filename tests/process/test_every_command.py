@@ -122,7 +122,7 @@ def leaves(group: Group, before: str = "") -> set[str]:
     return {
         leaf
         for name, one in group.commands.items()
-        if name not in {*HIDDEN, "memory"}
+        if name not in HIDDEN
         for leaf in (leaves(one, f"{before}{name} ") if isinstance(one, Group) else {before + name})
     }
 

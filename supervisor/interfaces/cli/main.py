@@ -8,7 +8,6 @@ command is loaded when the command is run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Annotated, Final
 
 from ...storage.errors import BadRequest
@@ -16,7 +15,6 @@ from ...storage.texts import Text
 from ..locate import split_workspace, version
 from .call import Call, exit_code_of
 from .parser import (
-    COMMANDS,
     COMMON,
     COMPLETE,
     Command,
@@ -29,8 +27,8 @@ from .parser import (
 )
 
 #: The headings of the list of commands, those of every day first, and below each its commands with their modules; what has
-#: commands below it also with what it is about.
-HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
+#: commands below it also with these, and what it is about.
+HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str, Text]]]] = {
     Text("Every day"): {
         "search": "recall",
         "read": "memory",
@@ -45,8 +43,8 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
         "run": "workspace",
         "connect": "connect",
         "import": "import_logs",
-        "service": ("service", "recalld as a service of systemd."),
-        "model": ("care", "The model that writes summaries."),
+        "service": ("service", "install restart uninstall status logs", Text("recalld as a service of systemd.")),
+        "model": ("care", "test", Text("The model that writes summaries.")),
     },
     Text("For an assistant"): {
         "append": "append",
@@ -64,21 +62,19 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str]]]] = {
         "fsck": "care",
         "backup": (
             "care",
-            "Copies of the whole workspace, each in one file. (`recalld restore` restores a damaged history.json.)",
+            "create nightly verify restore",
+            Text("Copies of the whole workspace, each in one file. (`recalld restore` restores a damaged history.json.)"),
         ),
         "restore": "care",
-        "summary": ("workspace", "Daily and monthly summaries."),
-        "index": ("care", "The search index, which can be deleted at any time."),
+        "summary": ("workspace", "redo", Text("Daily and monthly summaries.")),
+        "index": ("care", "status rebuild", Text("The search index, which can be deleted at any time.")),
         "prune": "memory",
     },
-    Text("Workers"): {"worker": "workspace", "pool": ("workspace", "A pool of workers, for many workspaces.")},
+    Text("Workers"): {
+        "worker": "workspace",
+        "pool": ("workspace", "key status", Text("A pool of workers, for many workspaces.")),
+    },
 }
-#: Commands that the list does not show: what clients and shells run.
-HIDDEN: Final[Mapping[str, str | tuple[str, str]]] = {
-    "hook": "connect",
-    "completion": "help",
-}
-
 #: Commands of earlier versions, by their first words, and what does their work now.
 LEFT: Final = {
     "chat": Text("there is no chat any more: `recalld connect` gives this memory to an assistant."),
@@ -104,26 +100,22 @@ LEFT: Final = {
 }
 
 
-def _commands() -> dict[str, Command | Group]:
-    places = {name: place for commands in HEADINGS.values() for name, place in commands.items()} | {**HIDDEN}
-    commands = {name: _command(name, place) for name, place in places.items()}
-    # the names that four commands had before they were recalld's own
-    others = {**{name: commands[name] for name in ("status", "search", "prune")}, "index": Command("care", "index rebuild")}
-    memory = Group("Other names of `status`, `index rebuild`, `search` and `prune`.", lambda: others)
-    return {**commands, "memory": memory}
-
-
-def _command(name: str, place: str | tuple[str, str]) -> Command | Group:
+def _command(name: str, place: str | tuple[str, str, Text]) -> Command | Group:
     if isinstance(place, str):
         return Command(place, name)
-    module, meaning = place
-    begin = f"{name} "
+    module, below, meaning = place
+    return Group(meaning, {word: Command(module, f"{name} {word}") for word in below.split()})
 
-    def load() -> dict[str, Command | Group]:
-        import_module(f"{__package__}.{module}")
-        return {words.removeprefix(begin): Command(module, words) for words in COMMANDS if words.startswith(begin)}
 
-    return Group(meaning, load)
+_NAMED: Final = {name: _command(name, place) for commands in HEADINGS.values() for name, place in commands.items()}
+#: The names that four commands had before they were recalld's own.
+_OTHERS: Final = {**{name: _NAMED[name] for name in ("status", "search", "prune")}, "index": Command("care", "index rebuild")}
+#: Commands that the list does not show: what clients and shells run, and other names.
+HIDDEN: Final[Mapping[str, Command | Group]] = {
+    "hook": Command("connect", "hook"),
+    "completion": Command("help", "completion"),
+    "memory": Group(Text("Other names of `status`, `index rebuild`, `search` and `prune`."), _OTHERS),
+}
 
 
 #: What may be given before the command.
@@ -135,7 +127,7 @@ _BEFORE: Final = (
 
 
 COMMAND_LINE: Final = Group(
-    "The memory of a long-running local assistant, kept in files a person can read.", _commands, _BEFORE
+    Text("The memory of a long-running local assistant, kept in files a person can read."), {**_NAMED, **HIDDEN}, _BEFORE
 )
 
 

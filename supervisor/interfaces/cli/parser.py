@@ -172,13 +172,8 @@ class Command:
 class Group:
     """A name with commands below it; *params* may be given before the command."""
 
-    def __init__(self, meaning: str, load: Callable[[], Mapping[str, Command | Group]], params: Sequence[Option] = ()) -> None:
-        self.help, self._load, self.params = meaning, load, params
-
-    @cached_property
-    def commands(self) -> Mapping[str, Command | Group]:
-        """The commands by their names; they are loaded when they are asked for."""
-        return self._load()
+    def __init__(self, meaning: str, commands: Mapping[str, Command | Group], params: Sequence[Option] = ()) -> None:
+        self.help, self.commands, self.params = meaning, commands, params
 
     def run(self, call: Call, words: Sequence[str], path: str) -> int:
         """Run the command that the words name, and return its exit code; UsageFault if they name none."""
