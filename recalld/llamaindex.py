@@ -11,6 +11,13 @@ if find_spec("llama_index") is None:
 
 from recalld.supervisor.interfaces.llamaindex import load_memory_config
 from recalld.supervisor.interfaces.llamaindex.chat_memory import build_chat_memory
-from recalld.supervisor.interfaces.llamaindex.stores import FileChatStore, RecalldMemoryBlock
+from recalld.supervisor.interfaces.llamaindex.stores import FileChatStore
 
-__all__ = ["FileChatStore", "RecalldMemoryBlock", "build_chat_memory", "load_memory_config"]
+__all__ = ["FileChatStore", "build_chat_memory", "load_memory_config"]
+
+
+def __getattr__(name: str) -> object:
+    """Refuse a class of an earlier version with what does its work, and any other name."""
+    if name == "RecalldMemoryBlock":
+        raise ImportError("RecalldMemoryBlock has left; `inject` and `append` of `recalld.Memory` do its work")
+    raise AttributeError(name)

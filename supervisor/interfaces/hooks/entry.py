@@ -120,8 +120,6 @@ def _answer_here(root: str, request: dict[str, Any], *, is_mute: bool) -> str:
 
     gc.disable()  # the process ends before a collection could free anything
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts a thread for each core, which nothing here needs
-    from pathlib import Path
-
     from ...storage.clock import utc_now
     from ...workspace import open_workspace
     from .turn import answer
@@ -143,8 +141,6 @@ def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoRet
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _LAST_S)
     try:
-        from pathlib import Path
-
         from ...events import Events
         from ...protocol.config_keys import Log
         from ...protocol.connections import HOOK_LATE
