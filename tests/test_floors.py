@@ -112,6 +112,7 @@ ASKS_DISK: Final = frozenset(
 WRITERS: Final = frozenset({"recalld.supervisor.storage.files", "recalld.supervisor.storage.disk", "recalld.supervisor.events"})
 ALLOWED_WRITES: Final = {
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
+    "recalld.supervisor.interfaces.locate": {"os.open"},  # a folder, by O_PATH
     "recalld.supervisor.storage.process": {"os.write"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
     "recalld.supervisor.importing.run": {"tempfile.NamedTemporaryFile"},

@@ -42,7 +42,7 @@ LONG_TERM_PATHS: Final = frozenset({"/api/memory/long-term", "/api/replace_long_
 #: The names of this machine to itself.
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: Where programs ask: these want a header.
-FOR_PROGRAMS: Final = ("/api/", PROXY, "/openapi.json")
+FOR_PROGRAMS: Final = ("/api/", "/mcp", PROXY, "/openapi.json")
 #: What a request without the token is told.
 NO_TOKEN: Final = msgid(
     "this needs the token of the workspace: run `recalld open`, or send the header Authorization: Bearer TOKEN."

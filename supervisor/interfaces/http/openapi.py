@@ -76,7 +76,7 @@ def _countbot() -> dict[str, Any]:
     stats = _object({"total": number, "sources": {"type": "object"}, "date_range": _TEXT})
     saved, summed = {"success": yes, "message": _TEXT}, {"success": yes, "summary": _TEXT, "message": _TEXT}
     replace = "Replace the whole long-term memory; the old text is kept."
-    found, search = _object({"results": _TEXT, "total": number}), _object(words, ["keywords"])
+    matches, search = _object({"results": _TEXT, "total": number}), _object(words, ["keywords"])
     lines_with = "Return the lines with the keywords; `total` counts all lines."
     return {
         "/api/memory/long-term": {
@@ -85,7 +85,7 @@ def _countbot() -> dict[str, Any]:
         },
         "/api/memory/stats": {"get": _route("getStats", "Count the lines by source.", stats)},
         "/api/memory/recent": {"get": _route("getRecent", "Return the last lines.", content, parameters=[count])},
-        "/api/memory/search": {"post": _route("searchMemory", lines_with, found, body=search)},
+        "/api/memory/search": {"post": _route("searchMemory", lines_with, matches, body=search)},
         "/api/chat/sessions/{session_id}/summarize": {
             "post": _route("summarizeSession", "Write a session as one line.", _object(summed), parameters=[named])
         },
