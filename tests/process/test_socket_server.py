@@ -18,7 +18,8 @@ import pytest
 
 from recalld.supervisor.host.jobs import Step
 from recalld.supervisor.interfaces import entry
-from recalld.supervisor.interfaces.locate import ask_supervisor, version
+from recalld.supervisor.interfaces.locate import ask_supervisor, folder_id, version
+from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import Answering, running_version, serve_socket
 from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 from tests.patience import PATIENCE_S
@@ -326,6 +327,12 @@ def test_socket_server_listens_in_a_folder_whose_path_is_long(tmp_path, told):
         assert not note.exists()
     assert list(world.paths.state.glob("socket*")) == []
     assert told == []
+
+
+def test_supervisor_answers_nothing_for_a_copy_of_its_workspace(world):
+    request = Request(("read",), {}, tuple(folder_id(str(world.root.parent))))
+    with pytest.raises(ValueError, match="another workspace"):
+        Answers(lambda: world.ws).answer(request)
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
