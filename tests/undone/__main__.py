@@ -167,7 +167,7 @@ ROWS: Final = (
         "a copy of a workspace is answered",
         "if list(request.folder) != folder_id(str(served.paths.root)):",
         "if False:",
-        "tests/process/test_socket_server.py::test_run_answers_nothing_for_a_copy_of_its_workspace",
+        "tests/process/test_socket_server.py::test_supervisor_answers_nothing_for_a_copy_of_its_workspace",
     ),
     Undone(
         "stored text steers the terminal",
