@@ -29,9 +29,9 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_497, goal=2_300),
+    Room("supervisor/text", most=2_480, goal=2_300),
     Room("supervisor/storage", most=2_275, goal=1_900),
-    Room("supervisor/protocol", most=4_787, goal=4_100),
+    Room("supervisor/protocol", most=4_786, goal=4_100),
     Room("supervisor/archive", most=4_363, goal=3_900),
     Room("supervisor/extracts", most=891, goal=950),
     Room("supervisor/summaries", most=1_915, goal=1_850),
@@ -48,21 +48,21 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_985, goal=2_100),
     Room("supervisor/importing", most=2_632, goal=1_400),
     Room("supervisor/operations", most=1_938, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_960, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_268, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_268, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_917, goal=1_900),
-    Room("supervisor/interfaces", most=1_623, goal=1_500),
+    Room("supervisor/interfaces/cli", most=2_924, goal=2_600),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_066, goal=2_000),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_131, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_903, goal=1_900),
+    Room("supervisor/interfaces", most=1_552, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_443,
+        most=2_450,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_656, goal=48_000)
+ALL: Final = Room("all", most=55_185, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=57_837, goal=48_000)
+OF_TESTS: Final = Room("tests", most=57_565, goal=48_000)
 
 
 def _lines(path: Path) -> int:
