@@ -73,17 +73,6 @@ def test_copy_is_searched_once_the_file_itself_is_gone(world, spelling):
     assert found(world) == [path]
 
 
-# ── a summary ────────────────────────────────────────────────────────────────
-
-
-def test_copy_of_a_summary_is_searched_once_the_summary_is_gone(world):
-    remembered(world, "2026-01-10")
-    world.settle()
-    copy = copied(world, "memory/summary/2026-01-10.md", "X (1).md")
-    (world.root / "memory/summary/2026-01-10.md").unlink()
-    assert copy in found(world)
-
-
 # ── the rule ─────────────────────────────────────────────────────────────────
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.archive.coverage import covered, covered_days, covers, may_replace
+from recalld.supervisor.archive.coverage import covered, covered_days, may_replace
 from recalld.supervisor.protocol.paths import Period
 from tests.archive.states import file, standing
 
@@ -25,13 +25,6 @@ DAY_3, MONTH = Period("2025-12-03"), Period("2025-12")
 )
 def test_covered_has_a_file_that_a_summary_names_as_it_is_now(of_memory, named, names):
     assert covered([of_memory], standing("2025-12", named)) == names
-
-
-def test_covers_requires_every_file_of_the_group():
-    summaries = standing("2025-12", [ONE])
-    assert covers(summaries[MONTH], [ONE])
-    assert not covers(summaries[MONTH], [ONE, TWO])
-    assert not covers(None, [])
 
 
 @pytest.mark.feature("003.14")

@@ -37,23 +37,6 @@ def test_history_raises_conflict_when_another_program_keeps_writing(world):
 
 # ── damaged ──────────────────────────────────────────────────────────────────
 
-BAD = {
-    "empty": b"",
-    "cut off": b'[{"id": "1", "role": "user", "te',
-    "an object": b'{"messages": []}',
-    "not UTF-8": '["好"]'.encode("gb18030"),
-}
-
-
-@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
-def test_history_refuses_damaged_data_and_does_not_overwrite_it(world, data):
-    world.write(data)
-    with pytest.raises(BadFile, match=r"it was not overwritten"):
-        world.ws.history.read()
-    with pytest.raises(BadFile):
-        world.ws.history.change(lambda history: (*history, *history))
-    assert world.paths.history.read_bytes() == data
-
 
 def test_history_refuses_a_missing_file_when_a_backup_exists(world):
     world.write(talk("2026-01-31T09:00", 2))

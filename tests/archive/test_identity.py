@@ -184,11 +184,6 @@ def test_reinsert_lost_matches_the_reference_rule_for_any_history(minutes, pick)
     assert list(reinsert_lost(tuple(history), lost, met)) == one_by_one(history, lost, met)
 
 
-def test_reinsert_lost_skips_present_and_undated_messages():
-    there, timeless, lost = spoken(1, 3), spoken(2, None), spoken(3, 1)
-    assert reinsert_lost((there,), [there, timeless, lost], ["话1", "话2", "话3"]) == (lost, there)
-
-
 def test_reinsert_lost_puts_what_had_no_time_where_it_was_first_met():
     """The clock was set back since, and the time of first sight is recalld's."""
     messages = [with_timestamp(spoken(number, None), START - timedelta(days=number)) for number in range(4)]

@@ -5,29 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
-from typing import Any
 
 import pytest
 
 from recalld.supervisor.archive.intake import contains_message
 from recalld.supervisor.protocol.message import digest_of_text, fingerprint_of
 from tests.world import FaultyDisk, World, message, talk, without
-
-
-@pytest.mark.parametrize("timed", [True, False])
-def test_intake_keeps_one_copy_when_a_writer_strips_ids_every_turn(world, timed):
-    """It holds its own list in memory, and trims it never; recalld trims."""
-    world.reopen(world.toml + "[history]\nsoft_cap = 30\nhard_cap = 40\n")
-    held: list[Any] = []
-    for turn in range(25):
-        now = world.clock.forward(hours=7)
-        pair = [{"role": "user", "text": f"第 {turn} 个问题"}, {"role": "assistant", "text": "好的。"}]
-        held += [{**raw, "createdAt": now.isoformat()} for raw in pair] if timed else pair
-        world.write(held)
-        world.round("all")
-    questions = [text for text in world.archived_texts() if text.startswith("第")]
-    assert sorted(questions) == sorted(f"第 {turn} 个问题" for turn in range(25))
-    assert world.archived_texts().count("好的。") == 25
 
 
 def test_intake_knows_a_spelling_that_an_older_journal_has(world):

@@ -201,18 +201,6 @@ def test_intake_tells_the_journal_of_an_id_before_history_has_it(world, is_resto
 # ── very large ────────────────────────────────────────────────────────────────
 
 
-def test_round_archives_a_history_of_twice_its_bytes_and_trims_it(world):
-    world.reopen(f'{world.toml}[history]\nhard_bytes = "100KB"\n')
-    raws = talk("2026-01-30T01:00", 45)
-    for raw in raws:
-        raw["text"] += "很长的一段话。" * 220
-    world.write(json.dumps(raws, ensure_ascii=False).encode())
-    assert world.paths.history.stat().st_size > 200_000
-    world.settle()
-    assert world.paths.history.stat().st_size <= 100_100
-    assert len(world.archived()) == 45
-
-
 TORN = '[{"id": "半", "text": "写到一'.encode()
 
 

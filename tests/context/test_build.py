@@ -74,13 +74,6 @@ def test_context_omits_memory_only_if_history_shows_it_whole(world):
 # ── faults ───────────────────────────────────────────────────────────────────
 
 
-def test_context_reports_a_damaged_inbox_and_returns_no_messages(world):
-    world.put("inbox.json", b"[{")
-    found = world.context(None, SearchResult())
-    assert found.messages == ()
-    assert "inbox.json" in str(world.events.of("degraded"))
-
-
 def test_context_reports_a_lasting_fault_once_until_it_changes(world):
     inbox = world.root / "inbox.json"
     for data in (b"[{", b"[{", b"[{", b"[]", b"[]", b"[{", b"[{"):

@@ -49,12 +49,6 @@ def test_history_window_cuts_long_assistant_messages_but_not_the_users():
     assert [(said.text, said.is_whole) for said in found.messages] == [("问" * 900, True), ("答" * 500 + CUT, False)]
 
 
-def test_history_window_keeps_fewer_than_five_in_a_tiny_budget():
-    found = window(talk(20, user="问" * 600, assistant="答" * 600), replace(LIMITS, tokens=70))
-    assert ids(found) == ["m18", "m19"]
-    assert window(talk(20), replace(LIMITS, tokens=0)) == Window()
-
-
 def calls_of_window(count: int) -> int:
     """How many functions a block calls whose messages are far above its budget, and generators, by step."""
     said, calls = talk(count, user="a question " * 40, assistant="an answer " * 40), [0]

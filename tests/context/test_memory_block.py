@@ -59,15 +59,6 @@ def test_memory_block_has_a_header_a_note_and_tagged_entries():
     assert second.endswith("…[truncated]")
 
 
-def test_memory_block_head_says_the_day_of_the_question():
-    asked = date(2026, 11, 28)
-    assert pack([hit(9)], [], replace(ZH, today=asked)).text.startswith(
-        f"{HEADER}\n{NOTE['zh']}\n（今天是2026年11月28日星期六；有日期的内容可能已经过时。）\n["
-    )
-    english = pack([hit(9)], [], replace(ZH, language="en", today=asked, note=False)).text
-    assert english.startswith(f"{HEADER}\n(Today is Saturday, 28 November 2026; a dated line may no longer be true.)\n[")
-
-
 @pytest.mark.feature("003.19")
 def test_memory_block_is_empty_without_hits():
     assert pack([], ["花生"], ZH) == pack([], [], replace(ZH, language="en"))

@@ -26,13 +26,6 @@ def calls(tmp_path: Path) -> CallLog:
     return CallLog(Files(RealDisk()), WorkspacePaths(tmp_path / "工作区"), SHANGHAI)
 
 
-def test_call_log_limits_calls_per_local_day(calls):
-    midnight = datetime(2026, 2, 1, tzinfo=SHANGHAI)
-    assert [calls.begin(midnight - timedelta(minutes=1), 2) for _ in range(3)] == [True, True, False]
-    assert calls.begin(midnight, 2)
-    assert (calls.today(midnight - timedelta(hours=1)), calls.today(midnight)) == (2, 1)
-
-
 def test_call_log_counts_calls_made_without_a_limit(calls):
     assert all(calls.begin(NOON, None) for _ in range(3))
     assert not calls.begin(NOON, 3)

@@ -52,10 +52,6 @@ def test_read_message_reads_a_tool_call_without_content_as_empty_text():
     assert parsed({"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}).text == ""
 
 
-def test_read_message_treats_a_missing_archived_flag_as_false():
-    assert parsed({k: v for k, v in RAW.items() if k != "archived"}).archived is Archived.NO
-
-
 @pytest.mark.parametrize("found", ["明天", "2026-01-28", 7, None, "9999-12-31T23:59:59-23:59"])
 def test_read_message_treats_an_invalid_archive_next_at_as_none(found):
     assert parsed({**RAW, "archiveNextAt": found}).next_at is None

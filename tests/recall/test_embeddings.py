@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from recalld.supervisor.host.jobs import make_vectors
@@ -118,18 +116,6 @@ def test_vectors_of_another_model_behind_the_same_name_are_made_again(ready, ser
     assert len(store.table().units) == len(SAID) + 1  # all, and the probe, without small talk
     assert ready.search(QUESTION).how == "hybrid"
     assert all(one.read_bytes() != before for one in files(ready))
-
-
-def test_another_model_has_all_groups_made_again_at_once(ready, server):
-    server.act = "another model"
-    ready.note("2026-01-02-note.md", "买了电钢琴，花了六千。\n")
-    os.utime(ready.root / "memory/2026-01-02-note.md", (1, 1))  # the others are looked at first, and lack nothing
-    ready.refresh()
-    make(ready.reopen())
-    assert len(units(ready)) == len(SAID) + 1
-    server.asked.clear()
-    make(ready.reopen())
-    assert server.asked == []
 
 
 def test_a_forget_has_the_vectors_of_other_files_made_again(ready, server):
