@@ -43,25 +43,6 @@ def test_fsck_calls_no_file_with_a_broken_last_message_cut_off(world):
     assert account(world).is_sound
 
 
-def test_fsck_names_the_lost_messages_of_a_deleted_file(world):
-    world.write(talk("2026-01-30T09:00", 2))
-    world.settle()
-    world.write([])
-    (world.root / next(iter(world.dated_files()))).unlink()
-    found = account(world)
-    assert len(found.lost) == 2
-    assert all("was in 2026-01-30-" in one for one in found.lost)
-    assert not found.is_sound
-
-
-def test_fsck_reports_a_file_in_memory_and_originals_as_damage(world):
-    world.write(talk("2026-01-10T09:00", 1))
-    world.settle()
-    path = world.root / next(iter(world.dated_files()))
-    (world.paths.memory / path.name).write_bytes(path.read_bytes())
-    assert account(world).damage == [f"{path.name} is in memory/ and in originals/"]
-
-
 def test_fsck_reports_an_archived_flag_without_a_file_as_damage(world):
     world.write([message("1", "2026-01-30T09:00", archived=True)])
     assert account(world).damage == ["message 1 is flagged true, but no dated file was ever made of it"]

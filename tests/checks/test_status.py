@@ -53,13 +53,6 @@ def test_status_counts_flags_files_and_summaries(world):
 # ── the plan ─────────────────────────────────────────────────────────────────
 
 
-def test_plan_lists_the_month_instead_of_its_days_on_the_first(world):
-    world.write([*talk("2025-12-10T09:00", 2), *talk("2025-12-20T09:00", 2)])
-    world.round("all")
-    assert [one["group"] for one in world.plan()["summaries"]] == ["day-2025-12-20", "day-2025-12-10"]
-    assert [one["group"] for one in world.forward(days=1).plan()["summaries"]] == ["month-2025-12"]
-
-
 def test_status_and_plan_name_the_time_of_the_next_run(world):
     def next_runs():
         return {found["nextRun"] for found in asked(world)}

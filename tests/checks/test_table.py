@@ -376,14 +376,6 @@ def test_status_says_what_fsck_found_until_it_finds_it_no_more(broken: Broken):
     assert verdict(broken.look())[1]
 
 
-def test_sound_workspace_is_not_written_to_by_any_view(broken: Broken):
-    before = broken.world.tree(internal=True)
-    examine(broken.look(), None)
-    account(broken.look())
-    verdict(broken.look())
-    assert broken.world.tree(internal=True) == before
-
-
 # ── a day that is gone ───────────────────────────────────────────────────────
 
 

@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.index.hit import Hit, Passage, SearchResult
-from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
-from tests.world import WITH_MODEL, message, talk
+from tests.world import message, talk
 
 NOW = "（现在是2026年1月31日星期六 10:00。）"
 DAY = "（周三）"
@@ -27,15 +26,6 @@ FOUND = SearchResult(
 
 
 # ── inject ───────────────────────────────────────────────────────────────────
-
-
-def test_inject_states_a_miss_only_when_configured(world):
-    nothing = SearchResult(how="bm25", terms=("花生", "过敏"), subject=("花生", "过敏"), files=12)
-    assert world.inject("我能吃花生吗？", nothing).memory == ""
-    told = world.reopen(f"{WITH_MODEL}[context]\nsay_nothing = true\n").inject("我能吃花生吗？", nothing)
-    assert told.memory == "没找到与“花生、过敏”有关的内容（12 个文件）。\n"
-    assert told.memory_tokens == estimate_tokens(told.memory) <= 30
-    assert world.inject("Peanuts?", nothing).memory.startswith("Nothing in memory about 花生")
 
 
 def test_inject_hides_private_memory_and_citations_in_a_group(world):

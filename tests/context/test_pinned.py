@@ -45,6 +45,7 @@ def test_pinned_lines_are_given_where_nothing_is_found(opened, question):
     assert memory.find(question).hits == ()
 
 
+@pytest.mark.feature("003.19")
 @pytest.mark.parametrize("question", ["你好", "hello!", "澳大利亚袋鼠吃什么？"])
 def test_nothing_is_given_where_nobody_pinned_a_line(opened, question):
     """003: 无命中时不注入."""

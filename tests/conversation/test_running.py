@@ -74,15 +74,6 @@ def test_to_sum_up_begins_above_fifty_messages_or_by_hand():
     assert due(conversation(*turns(4)), wide, by_hand=True) == 2
 
 
-def test_to_sum_up_waits_after_a_failure_but_not_for_a_person():
-    later = NOW + timedelta(minutes=10)
-    talk = replace(conversation(*turns(40, "花" * 20)), failure=Backoff(1, NOW, later))
-
-    assert due(talk) == 0
-    assert due(talk, by_hand=True) > 0
-    assert to_sum_up(talk, LIMITS, later) > 0
-
-
 @pytest.mark.parametrize("words", ["花", "花" * 50], ids=["by messages", "by tokens"])
 @pytest.mark.parametrize("answers", [(True,), (False,), (True, False), (False, False, True)])
 def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
@@ -123,18 +114,6 @@ def test_limits_refuse_what_no_conversation_can_keep():
 
 
 # ── what is sent ─────────────────────────────────────────────────────────────
-
-
-@pytest.mark.feature("004.10", "004.11")
-def test_recomposed_with_keep_turns_0_is_that_of_004():
-    talk = conversation(question("当前问题"), summary="- 之前讨论了话题A，主要结论是用 pnpm")
-
-    system, asked = recomposed(talk, replace(LIMITS, keep_turns=0))
-
-    assert asked == {"role": "user", "content": "当前问题"}
-    assert system["role"] == "system"
-    assert system["content"].startswith(f"{SYSTEM}\n\n对话历史总结：\n")
-    assert "\n```\n- 之前讨论了话题A，主要结论是用 pnpm\n```" in system["content"]
 
 
 def test_recomposed_sends_the_question_even_where_nothing_else_fits():

@@ -71,17 +71,6 @@ def hosted(tmp_path, monkeypatch):
     return Hosted(tmp_path)
 
 
-def test_host_archives_a_message_when_it_is_due(hosted):
-    with hosted.host() as host:
-        hosted.rest(host)
-        hosted.say()
-        hosted.rest(host)
-        assert hosted.world.archived_texts() == []
-        hosted.clock.forward(hours=5)  # 09:00 and six hours
-        hosted.rest(host)
-        assert hosted.world.archived_texts() == ["我对花生过敏。"]
-
-
 def test_host_ends_for_a_changed_configuration(hosted):
     with hosted.host() as host:
         hosted.rest(host)

@@ -60,15 +60,6 @@ def days_of_talk(folder: Path, days: int, each: int = 700) -> Path:
     return made._json(folder / "conversations.json", [conversation])
 
 
-def test_import_files_each_message_under_its_day_with_its_session(world, log):
-    done = run(world, made.chatgpt(log))
-    assert (done.kinds, done.messages, done.added, done.conversations, done.days) == (("ChatGPT",), 7, 7, 2, 2)
-    assert [name[:10] for name in dated(world)] == ["2026-01-05", "2026-01-06"]
-    text = b"".join(dated(world).values()).decode()
-    assert '"session": "c-2"' in text
-    assert "房租从一月起是 4200 元。" in text
-
-
 def test_import_of_a_newer_export_adds_what_is_new_and_what_was_edited(world, log):
     path = made.telegram(log)
     run(world, path)

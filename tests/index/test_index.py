@@ -144,15 +144,6 @@ def test_index_keeps_a_new_commit_when_it_forgets_a_damaged_one(filled):
     assert other.found_paths("电钢琴") == ["memory/wishes.md"]
 
 
-@pytest.mark.feature("000.49")
-def test_index_rebuilds_and_reports_when_its_commit_list_is_gone(filled):
-    (filled.root / ".recalld/index/meta.json").unlink()
-    filled.reopen()
-    assert filled.refresh().rebuilt
-    assert len(filled.events.of("index_damaged")) == 1
-    assert filled.found_paths("花生")
-
-
 def cut_off(world):
     """Cut a part of the index off, as a fault of the disk does."""
     part = next(path for path in sorted((world.root / ".recalld/index").glob("*.store")))

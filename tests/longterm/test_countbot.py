@@ -206,15 +206,6 @@ def test_countbot_makes_and_registers_each_tool(store):
     assert [*tools.openai()[1]["function"]["parameters"]["properties"]] == ["keywords", "max_results", "match_mode"]
 
 
-@pytest.mark.feature("000.51")
-def test_register_all_tools_shows_keywords_to_programs_of_countbot(store):
-    def properties(tools):
-        return [*tools.anthropic()[0]["input_schema"]["properties"]]
-
-    assert properties(register_all_tools(store)) == ["keywords", "max_results", "match_mode"]
-    assert properties(register_all_tools(store, dialect="recall")) == ["query", "maxResults", "minScore"]
-
-
 # ── the section of the system prompt ─────────────────────────────────────────
 
 FOUR = ("memory_search", "memory_get", "memory_read", "memory_write")

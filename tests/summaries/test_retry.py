@@ -30,15 +30,6 @@ def failing(state: ProviderState, now=NOON, started=None, retry_after=timedelta(
     return after_call(state, started or now, now, WAITS, "连不上", retry_after)
 
 
-def test_again_waits_longer_each_time_then_one_day():
-    state, now, waits = Backoff(), NOON, []
-    for _ in range(7):
-        state = state.again(now, WAITS, "provider")
-        waits.append(state.next_at - now)
-        now = state.next_at
-    assert waits == [*(timedelta(minutes=m) for m in (10, 30, 120, 360, 720)), timedelta(days=1), timedelta(days=1)]
-
-
 @given(st.integers(0, 9), st.floats(0, 1), st.text())
 def test_again_changes_a_wait_by_its_share_and_the_same_seed_alike(attempts, share, seed):
     exact, moved, again = (Backoff(attempts).again(NOON, (STEPS, LATER, s), seed).next_at for s in (0.0, share, share))

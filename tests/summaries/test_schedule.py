@@ -49,17 +49,6 @@ def test_due_summaries_includes_a_day_once_it_is_no_longer_recent():
     assert labels(ripen([JAN], {}, date(2026, 1, 16))) == ["2026-01-10"]
 
 
-def test_due_summaries_merges_days_when_their_month_closes():
-    """A closed month is made from its days."""
-    other = file("2025-12-21-pnpm.md")
-    days = {**standing("2025-12-20", [DEC]), **standing("2025-12-21", [other])}
-    assert ripen([DEC, other], days, JAN_31) == []
-    (work,) = ripen([DEC, other], days, FEB_1)
-    assert work.period.label == "2025-12"
-    assert set(work.sources) == {DEC.source, other.source}
-    assert work.material == ("summary/2025-12-20.md", "summary/2025-12-21.md")
-
-
 # ── sources, exactly ─────────────────────────────────────────────────────────
 
 

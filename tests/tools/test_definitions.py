@@ -16,6 +16,7 @@ def tools(world):
     return lambda **options: register_all_tools(world.root, allow_delete=True, **options)
 
 
+@pytest.mark.feature("000.51")
 def test_definitions_show_the_parameters_of_countbot_and_openclaw(tools):
     shown = {
         dialect: {one["name"]: list(one["input_schema"]["properties"]) for one in tools(dialect=dialect).anthropic()}
