@@ -61,17 +61,6 @@ def test_journal_stores_the_text_of_unwritten_messages_only(paths):
     assert "花生" not in text
 
 
-def test_journal_ignores_a_line_that_a_crash_cut_off(paths):
-    journal = open_journal(paths)
-    journal.record_seen([ONE])
-    with paths.seen.open("ab") as file:
-        file.write(b'{"seen": {"id": "3", "ro')
-    again = open_journal(paths)
-    assert list(again.unwritten) == [ONE.key]
-    again.record_seen([TWO])
-    assert list(open_journal(paths).unwritten) == [ONE.key, TWO.key]
-
-
 @pytest.mark.parametrize(
     "line",
     [

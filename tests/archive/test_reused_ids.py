@@ -33,18 +33,6 @@ def settled(world: World, *, seen: int) -> None:
     assert (found.seen, found.in_files, found.removed) == (seen, seen, 0)
 
 
-@pytest.mark.parametrize("timed", [True, False])
-def test_intake_keeps_a_session_that_another_with_its_ids_replaces(world, timed):
-    first, second = numbered("上午", 6, 1, timed=timed), numbered("下午", 4, 1, timed=timed)
-    for raws in (first, second):
-        for end in range(1, len(raws) + 1):
-            world.write(raws[:end])
-            world.round()
-            world.clock.forward(minutes=1)
-    settled(world, seen=10)
-    assert sorted(world.archived_texts()) == texts(first, second)
-
-
 @pytest.mark.parametrize("runs", ["due", "all"])
 @pytest.mark.parametrize("timed", [True, False])
 def test_intake_keeps_each_message_once_when_its_place_is_its_id(world, timed, runs):

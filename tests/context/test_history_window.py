@@ -154,22 +154,13 @@ def test_share_stays_between_its_least_and_its_limits(window, fixed, memory, his
 # ── the messages of a turn ──────────────────────────────────────────────────────
 
 MEMORY = "## Memory\n[memory/2026-01-28-allergy.md#L4] 我对花生过敏。\n"
-FENCED = f"<memory>\n{MEMORY}</memory>"
 NOW = datetime(2026, 1, 31, 10, 0, tzinfo=ZoneInfo("Asia/Shanghai"))
-TIME = "(It is Saturday, 31 January 2026, 10:00.)"
 TALK = (WindowMessage("user", "早", "m1", day_line="（2026年1月31日星期六）"), WindowMessage("assistant", "早上好", "m2"))
 
 
 def made(**given: Any) -> list[tuple[str, str]]:
     turn: dict[str, Any] = {"system": "你是小记。", "memory": MEMORY, "history": TALK, "question": "花生酱呢？", "now": NOW}
     return [(one["role"], one["content"]) for one in turn_messages(**(turn | given))]
-
-
-def test_messages_have_memory_after_the_system_prompt_if_configured():
-    found = made(place="system")
-    assert found[0] == ("system", f"你是小记。\n\n{FENCED}")
-    assert found[-1] == ("user", f"{TIME}\n\n花生酱呢？")
-    assert made(place="system", system="")[0] == ("system", FENCED)
 
 
 SAID = st.lists(

@@ -1,4 +1,4 @@
-"""Hostile archives for `backup verify` and `backup restore`, and hostile files for the reader of vectors."""
+"""Hostile archives for `backup verify` and `backup restore`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,11 @@ import tarfile
 import tempfile
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-import numpy as np
-
 from recalld.supervisor.checks import backup
-from recalld.supervisor.recall.meaning import Near
-from recalld.supervisor.recall.vectors import VectorStore
-from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import SupervisorError
-from recalld.supervisor.storage.files import Files
 from tests.fuzz.mutate import mutated
 from tests.process.rounds import folder_in_memory
 from tests.world import at
@@ -114,29 +107,3 @@ def read_backup(data: bytes) -> None:
         assert not left, left
     if refused:
         raise refused[0]
-
-
-def vectors() -> bytes:
-    """A file of twenty vectors."""
-    with tempfile.TemporaryDirectory() as place:
-        store = _store(Path(place))
-        store.add(range(20), np.random.default_rng(0).normal(size=(20, 8)).astype(np.float32))
-        return (Path(place) / "vectors" / _VECTORS).read_bytes()
-
-
-def read_vectors(data: bytes) -> None:
-    """Search them."""
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        (place / "vectors").mkdir()
-        (place / "vectors" / _VECTORS).write_bytes(data)
-        if table := _store(place).table():
-            Near(table, np.ones(8, np.float32), None, 1.0).worth([1, 2])
-
-
-def _store(place: Path) -> VectorStore:
-    return VectorStore(Files(RealDisk()), place / "vectors", place / "lock", "model")
-
-
-#: The name of a file of the model "model".
-_VECTORS: Final = f"{hashlib.sha256(b'model').hexdigest()[:16]}-8.vectors"

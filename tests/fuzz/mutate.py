@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 #: What has broken readers of JSON, Markdown, YAML and TOML before.
@@ -30,52 +31,28 @@ def mutated(data: bytes, pick: random.Random) -> bytes:
     return data
 
 
-def _place(data: bytes, pick: random.Random) -> int:
-    return pick.randint(0, len(data))
+def _slice(data: bytes, pick: random.Random) -> bytes:
+    """Without a piece, with it again or thirty times more, or with zeros in its place."""
+    start = pick.randint(0, len(data))
+    end = min(len(data), start + pick.choice((1, 4, 40, 400)))
+    piece = data[start:end]
+    return data[:start] + pick.choice((b"", piece * 2, piece * 31, b"\0" * len(piece))) + data[end:]
 
 
-def _slice(data: bytes, pick: random.Random) -> tuple[int, int]:
-    start = _place(data, pick)
-    return start, min(len(data), start + pick.choice((1, 4, 40, 400)))
-
-
-def _cut(data: bytes, pick: random.Random) -> bytes:
-    return data[: _place(data, pick)]
-
-
-def _without(data: bytes, pick: random.Random) -> bytes:
-    start, end = _slice(data, pick)
-    return data[:start] + data[end:]
-
-
-def _twice(data: bytes, pick: random.Random) -> bytes:
-    start, end = _slice(data, pick)
-    return data[:end] + data[start:end] * pick.choice((1, 1, 30)) + data[end:]
-
-
-def _zeros(data: bytes, pick: random.Random) -> bytes:
-    start, end = _slice(data, pick)
-    return data[:start] + b"\0" * (end - start) + data[end:]
+def _insertion(data: bytes, pick: random.Random) -> bytes:
+    """With something odd in it."""
+    odd = (
+        lambda: pick.randbytes(pick.choice((1, 3, 50))),
+        lambda: pick.choice(ODD_TEXT).encode("utf-8", "surrogatepass"),
+        lambda: pick.choice(ODD_JSON).encode(),
+    )
+    at = pick.randint(0, len(data))
+    return data[:at] + pick.choice(odd)() + data[at:]
 
 
 def _flip(data: bytes, pick: random.Random) -> bytes:
-    at = _place(data, pick)
+    at = pick.randint(0, len(data))
     return data[:at] + bytes([data[at] ^ 1 << pick.randrange(8)]) + data[at + 1 :] if at < len(data) else data
-
-
-def _noise(data: bytes, pick: random.Random) -> bytes:
-    at = _place(data, pick)
-    return data[:at] + pick.randbytes(pick.choice((1, 3, 50))) + data[at:]
-
-
-def _text(data: bytes, pick: random.Random) -> bytes:
-    at = _place(data, pick)
-    return data[:at] + pick.choice(ODD_TEXT).encode("utf-8", "surrogatepass") + data[at:]
-
-
-def _token(data: bytes, pick: random.Random) -> bytes:
-    at = _place(data, pick)
-    return data[:at] + pick.choice(ODD_JSON).encode() + data[at:]
 
 
 def _lines(data: bytes, pick: random.Random) -> bytes:
@@ -86,21 +63,22 @@ def _lines(data: bytes, pick: random.Random) -> bytes:
 
 
 def _whole(data: bytes, pick: random.Random) -> bytes:
-    text = data.decode("utf-8", "replace")
-    return pick.choice(
-        (
-            b"", b"\n", b"\xef\xbb\xbf" + data, text.encode("utf-16"), text.encode("gb18030", "replace"), data.replace(b"\n", b"\r\n"),
-            data + data, b"[" * 5_000, b"\0" * len(data), pick.randbytes(len(data)),
-        )
+    """All of it otherwise; only what is drawn is made, since some backups have megabytes."""
+    text, count = partial(data.decode, "utf-8", "replace"), len(data)
+    ways = (
+        lambda: b"", lambda: b"\n", lambda: b"\xef\xbb\xbf" + data, lambda: text().encode("utf-16"),
+        lambda: text().encode("gb18030", "replace"), lambda: data.replace(b"\n", b"\r\n"), lambda: data + data,
+        lambda: b"[" * 5_000, lambda: bytes(count), lambda: pick.randbytes(count),
     )  # fmt: skip
+    return pick.choice(ways)()
 
 
 def _value(data: bytes, pick: random.Random) -> bytes:
-    """Put another value, or none, in the place of one somewhere in a JSON document; bytes that are none stay."""
+    """Put another value, or none, in the place of one somewhere in a JSON document; bytes that are none get something odd."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
-        return _token(data, pick)
+        return _insertion(data, pick)
     holder: Any = document
     while isinstance(holder, (dict, list)) and holder:
         place = pick.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
@@ -115,5 +93,6 @@ def _value(data: bytes, pick: random.Random) -> bytes:
 
 
 WAYS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    _cut, _without, _twice, _zeros, _flip, _noise, _text, _text, _token, _lines, _whole, _value, _value, _value,
+    lambda data, pick: data[: pick.randint(0, len(data))],
+    *[_slice] * 3, *[_insertion] * 4, *[_value] * 3, _flip, _lines, _whole,
 )  # fmt: skip

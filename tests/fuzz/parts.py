@@ -12,10 +12,9 @@ import resource
 import shutil
 import signal
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from multiprocessing.connection import wait
+from functools import partial
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,7 +30,7 @@ MOST_S = 20.0
 MOST_BYTES = 150 << 20
 #: A case that waits for so long, or can't be interrupted, in the library of the index say, is ended with its process.
 _HANGS_S = 120.0
-#: Forked: what is imported here is not imported again; nothing here has threads.
+#: Forked: what is imported here is not imported again; the threads here wait for processes and hold nothing.
 _PROCESSES = multiprocessing.get_context("fork")
 
 
@@ -96,63 +95,33 @@ def _largest() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
-@dataclass(eq=False)
-class _Job:
-    """A process that does what is left of a part."""
-
-    number: int
-    first: int
-    start: Path
-    place: Path
-
-    def __post_init__(self) -> None:
-        self.place.mkdir(exist_ok=True)
-        self.at = _PROCESSES.RawValue("q", self.first - 1)
-        self.slowest = _PROCESSES.RawValue("d", 0.0)
-        self.seen = (self.at.value, time.monotonic())
-        seeds = range(self.first, (self.number + 1) * PART)
-        self.process = _PROCESSES.Process(target=part, args=(seeds, self.start, self.place, self.at, self.slowest))
-        self.process.start()
-
-    def watch(self) -> None:
-        """End the process where it has been at one case for too long."""
-        if self.at.value != self.seen[0]:
-            self.seen = (self.at.value, time.monotonic())
-        elif time.monotonic() - self.seen[1] > _HANGS_S:
-            self.process.kill()
-
-    def ended(self) -> list[str]:
-        """What went wrong; the last is the end of the process, where a case was that."""
-        self.process.join()
-        faults = self.place / "faults"
-        wrong = faults.read_text(encoding="utf-8").splitlines() if faults.exists() else []
-        shutil.rmtree(self.place)
-        code = self.process.exitcode
-        return [*wrong, f"seed {self.at.value}: it ended the process ({code})"] if code else wrong
+def _done(number: int, start: Path, folder: Path) -> tuple[int, list[str], float]:
+    """Do a part; a case that ends its process, or hangs in it, is noted, and a further process does the rest."""
+    (place := folder / str(number)).mkdir()
+    at, slowest, wrong = _PROCESSES.RawValue("q", number * PART - 1), _PROCESSES.RawValue("d", 0.0), list[str]()
+    while at.value < (number + 1) * PART - 1:
+        seeds = range(at.value + 1, (number + 1) * PART)
+        process = _PROCESSES.Process(target=part, args=(seeds, start, place, at, slowest))
+        process.start()
+        while process.is_alive():
+            before = at.value
+            process.join(_HANGS_S)
+            if at.value == before and process.is_alive():
+                process.kill()
+        process.join()
+        if process.exitcode:
+            wrong.append(f"seed {at.value}: it ended the process ({process.exitcode})")
+    faults = place / "faults"
+    wrong += faults.read_text(encoding="utf-8").splitlines() if faults.exists() else []
+    shutil.rmtree(place)
+    return number, wrong, slowest.value
 
 
 def run(wanted: Sequence[int], jobs: int) -> Iterator[tuple[int, list[str], float]]:
     """Do the parts of these numbers, so many at a time; each with what is wrong and its slowest case, as it ends."""
-    todo, wrong = [(number, number * PART) for number in reversed(wanted)], defaultdict[int, list[str]](list)
-    slowest = defaultdict[int, float](float)
-    with folder_in_memory("fuzz-") as name:
+    with folder_in_memory("fuzz-") as name, ThreadPool(jobs) as threads:
         start = name / "start"
         maker = _PROCESSES.Process(target=template, args=(start,))  # the index's library has threads
         maker.start()
         maker.join()
-        running: dict[int, _Job] = {}
-        while todo or running:
-            while todo and len(running) < jobs:
-                number, first = todo.pop()
-                job = _Job(number, first, start, Path(name, str(number)))
-                running[job.process.sentinel] = job
-            for sentinel in wait(list(running), timeout=1.0):
-                job = running.pop(sentinel)  # type: ignore[arg-type]
-                wrong[job.number] += job.ended()
-                slowest[job.number] = max(slowest[job.number], job.slowest.value)
-                if job.process.exitcode:
-                    todo.append((job.number, job.at.value + 1))
-                else:
-                    yield job.number, wrong.pop(job.number), slowest[job.number]
-            for job in running.values():
-                job.watch()
+        yield from threads.imap_unordered(partial(_done, start=start, folder=name), wanted)

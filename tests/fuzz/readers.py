@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -18,10 +18,8 @@ from zoneinfo import ZoneInfo
 
 from recalld.supervisor.archive import slug
 from recalld.supervisor.context import render
-from recalld.supervisor.events import Events
 from recalld.supervisor.index import chunking
 from recalld.supervisor.protocol.config import load, render_default
-from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.dated_file import block_of, parse_dated, render_dated
 from recalld.supervisor.protocol.inbox import parse_inbox
 from recalld.supervisor.protocol.llm import CallLog
@@ -40,10 +38,11 @@ from recalld.supervisor.summaries.schedule import Backoff, is_due
 from recalld.supervisor.text import foreign_text, language, llm_input, llm_output, redact, tokenizer
 from recalld.supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
-from tests.fuzz.archives import hostile_tar, packed, read_backup, read_vectors, vectors
+from tests.fuzz.archives import hostile_tar, packed, read_backup
 from tests.fuzz.cargo import UID, Host, answer_inside, inside, is_whole, undone_inside
 from tests.fuzz.mutate import mutated
 from tests.pool.memory_pool import SEAL
+from tests.world import EventList
 
 ZONE = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
@@ -154,23 +153,13 @@ def _workspace(path: str, data: bytes) -> Workspace:
     disk = ModelDisk()
     disk.plant(path, data)
     ws = Workspace(
-        disk.root, load(b'[llm]\nmodel = "qwen-test"\n[archive]\ntimezone = "Asia/Shanghai"\n', {}), Files(disk), Untold()
+        disk.root,
+        load(b'[llm]\nmodel = "qwen-test"\n[archive]\ntimezone = "Asia/Shanghai"\n', {}),
+        Files(disk),
+        EventList(lambda: NOW),
     )
     ws.prepare()
     return ws
-
-
-class Untold(Events):
-    """Where no event goes."""
-
-    def __init__(self) -> None:
-        super().__init__(Path("unused"), lambda: NOW, Log())
-
-    def emit(self, event: str, **fields: object) -> None:
-        """Let it go."""
-
-    def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
-        """Let it go."""
 
 
 def result(data: bytes) -> None:
@@ -192,19 +181,19 @@ def paused(data: bytes) -> None:
 
 def cargo(data: bytes) -> None:
     """Spoiled on its way: it is opened by nobody."""
-    host = Host(Untold())
+    host = Host(EventList(lambda: NOW))
     is_good = is_whole(data)
     host.work(data)
     assert bool(host.pool.delivered[0].refused) is not is_good
 
 
 def cargo_inside(data: bytes) -> None:
-    host = Host(Untold())
+    host = Host(EventList(lambda: NOW))
     host.work(SEAL.seal("cargo", UID, zlib.compress(data)))
 
 
 def answer_of_pool(data: bytes) -> None:
-    Host(Untold()).take(SEAL.seal("answer", UID, zlib.compress(data)))
+    Host(EventList(lambda: NOW)).take(SEAL.seal("answer", UID, zlib.compress(data)))
 
 
 def failure(data: bytes) -> None:
@@ -247,7 +236,7 @@ _FAILED = replace(
     started_at="2026-01-31T01:59:00.000Z",
     completed_at="2026-01-31T01:59:30.000Z",
 )
-_CARGO = Host(Untold()).sealed
+_CARGO = Host(EventList(lambda: NOW)).sealed
 _MESSAGES = [one for raw in TALK[:2] if isinstance(one := read_message(raw, ZONE), Message)]
 _DATED = render_dated(date(2026, 1, 28), ZONE.key, ZONE, NOW, [block_of(one) for one in _MESSAGES])
 _BACKUP = packed(
@@ -282,6 +271,5 @@ READERS = {
     "an answer of the pool": Reader(answer_inside(), answer_of_pool),
     "a task that comes back": Reader(undone_inside(), answer_of_pool),
     "a backup": Reader(_BACKUP, read_backup, (SupervisorError,), hostile_tar, weight=8),
-    "a file of vectors": Reader(vectors(), read_vectors, ()),
     "an answer": Reader("## 部署\n\n- 超时改成 30 秒。\n".encode(), answered, (UnicodeDecodeError,)),
 }

@@ -47,10 +47,6 @@ def test_update_without_time_makes_the_newest_and_the_next_goes_on(noted):
     assert part(noted) == Changes()
 
 
-def test_update_tells_a_new_index_once_it_is_whole(noted):
-    assert [part(noted).new for _ in range(7)] == [False] * 5 + [True, False]
-
-
 def test_search_says_how_far_the_index_is_and_reports_no_fault(noted):
     part(noted)
     found = noted.search("电钢琴")

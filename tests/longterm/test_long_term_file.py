@@ -13,9 +13,9 @@ import pytest
 
 from recalld import Memory, MemoryStore
 from recalld.supervisor.longterm.lines import MOST_CHARS
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, StaleLine, StorageError, Unchangeable
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NoPermission, StaleLine, Unchangeable
 from recalld.supervisor.storage.files import Files
-from tests.world import FaultyDisk, World, at
+from tests.world import World, at
 
 NOW = at("2026-01-31T07:30")  # still the 30th in UTC
 ENTRY = "2026-01-31|web-chat|用户对花生过敏"
@@ -221,16 +221,6 @@ def test_append_refuses_a_link_and_a_folder_in_its_place(world, path):
     path.mkdir()
     with pytest.raises(BadFile):
         write(world)
-
-
-@pytest.mark.parametrize("call", ["create", "write", "sync", "rename"])
-def test_append_leaves_the_file_as_it_was_on_a_full_disk(world, path, call):
-    world.put("memory.md", "一\n")
-    world.reopen(disk=FaultyDisk(call)).disk.break_down()
-    with pytest.raises(StorageError) as refused:
-        write(world)
-    assert refused.value.exit_code == 74
-    assert path.read_text(encoding="utf-8") == "一\n"
 
 
 # ── doors ────────────────────────────────────────────────────────────────────

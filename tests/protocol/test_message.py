@@ -48,10 +48,6 @@ def test_read_message_leaves_the_thinking_of_a_model_out_of_the_text(thought):
     assert (parsed(raw).text, parsed(raw).raw) == ("好的", raw)
 
 
-def test_read_message_reads_a_tool_call_without_content_as_empty_text():
-    assert parsed({"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}).text == ""
-
-
 @pytest.mark.parametrize("found", ["明天", "2026-01-28", 7, None, "9999-12-31T23:59:59-23:59"])
 def test_read_message_treats_an_invalid_archive_next_at_as_none(found):
     assert parsed({**RAW, "archiveNextAt": found}).next_at is None

@@ -76,12 +76,6 @@ def test_claim_takes_the_newest_period_first_and_a_month_before_its_days(task_qu
     assert claimed == ["day-2026-01-15", "day-2026-01-02", "month-2025-12", "day-2025-12-31", "month-2025-11"]
 
 
-def test_claim_gives_a_task_to_one_worker_only(task_queue, tmp_path):
-    task_queue.submit(task())
-    other = TaskQueue(Files(RealDisk()), WorkspacePaths(tmp_path))
-    assert [task_queue.claim() is None, other.claim() is None] == [False, True]
-
-
 def test_requeue_deletes_a_task_that_has_a_result(task_queue):
     task_queue.submit(task())
     task_queue.claim()

@@ -35,10 +35,6 @@ def test_render_summary_header_has_at_most_12_lines_and_marks_an_extract():
     assert {"extract: true", "empty: true"} <= set(head)
 
 
-def test_render_summary_writes_the_kind_month_for_a_month():
-    assert b"kind: month\n" in render_summary(replace(SUMMARY, period="2025-12"))
-
-
 # ── a person's edits ─────────────────────────────────────────────────────────
 
 

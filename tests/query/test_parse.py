@@ -14,11 +14,6 @@ TODAY = date(2026, 1, 31)
 BEFORE = ("上次部署用了 Cloudflare Workers，超时了", "好的")
 
 
-def test_parse_query_returns_the_words_of_a_standalone_question():
-    query = parse_query("我对花生过敏吗？", TODAY, BEFORE)
-    assert query.words == {"花生": 1.0, "过敏": 1.0}
-
-
 @pytest.mark.parametrize(
     "question",
     [

@@ -11,8 +11,6 @@ from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.storage.disk import RealDisk
 from tests.world import FaultyDisk, message
 
-LONG = "服务器搬到了新机房，十点以前都连不上，已经通知大家改用备用地址。" * 6
-
 
 def test_supervisor_survives_a_full_disk_while_history_is_damaged(world):
     disk = FaultyDisk("write", "rename_new")
@@ -88,12 +86,3 @@ def test_workers_survive_a_full_disk_when_a_lease_expires(world, monkeypatch):
     disk.heal()
     workers.watch_leases()
     assert (len(world.ws.task_queue.claimed()), world.ws.task_queue.queued_count()) == (0, 1)
-
-
-def test_quality_refuses_the_wrong_language_for_a_monolingual_month(world):
-    world.write([message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{n} 号：{LONG}") for n in range(1, 4)])
-    world.model.script = lambda task, blocks: (
-        "## November\n\nThe demo moved to room three, the minutes are written by Tuesday afternoon."
-    )
-    world.settle()
-    assert world.ws.failures()["month-2025-11"].reason == "language"

@@ -15,7 +15,6 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import Busy, Conflict
 from recalld.supervisor.storage.files import Files, FileVersion
 from recalld.supervisor.storage.keeping import move_across
-from tests.world import FaultyDisk
 
 OLD, NEW, THEIRS = "[旧]".encode(), "[新的]".encode(), "[别人的]".encode()
 
@@ -162,16 +161,6 @@ def test_replace_refuses_a_file_that_appeared_meanwhile(path):
     with pytest.raises(Conflict):
         files().replace(path, NEW, None)
     assert path.read_bytes() == OLD
-
-
-@pytest.mark.parametrize("call", ["write", "sync", "set_owner", "rename", "create"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
-def test_replace_keeps_the_old_file_when_the_disk_fails(path, call, number):
-    """The sync is not tried again on the same file."""
-    with pytest.raises(OSError, match=os.strerror(number)):
-        files(FaultyDisk(call, number=number).break_down()).replace(path, NEW, look(path))
-    assert path.read_bytes() == OLD
-    assert names(path.parent) == ["history.json"]
 
 
 def test_replace_keeps_the_old_file_after_a_short_write(path):

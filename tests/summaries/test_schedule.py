@@ -17,7 +17,6 @@ from tests.archive.states import file, standing
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 NOV, DEC, JAN, RECENT = (file(f"{day}-nginx.md") for day in ("2025-11-20", "2025-12-20", "2026-01-10", "2026-01-27"))
-LATE = file("2025-12-20-late.md")
 
 
 def labels(work: list[SummaryJob]) -> list[str]:
@@ -41,21 +40,6 @@ def test_due_summaries_switches_december_to_a_month_on_february_1(zone_name):
     files = [NOV, DEC, JAN, RECENT]
     assert labels(ripen(files, {}, local_day(midnight - timedelta(seconds=1), zone))) == ["2026-01-10", "2025-12-20", "2025-11"]
     assert labels(ripen(files, {}, local_day(midnight, zone))) == ["2026-01-10", "2025-12", "2025-11"]
-
-
-def test_due_summaries_includes_a_day_once_it_is_no_longer_recent():
-    """Such messages must not go without a summary."""
-    assert labels(ripen([JAN], {}, date(2026, 1, 15))) == []
-    assert labels(ripen([JAN], {}, date(2026, 1, 16))) == ["2026-01-10"]
-
-
-# ── sources, exactly ─────────────────────────────────────────────────────────
-
-
-def test_due_summaries_lists_all_files_of_the_group_with_digests():
-    (work,) = ripen([DEC, LATE], {})
-    assert work.sources == (LATE.source, DEC.source)
-    assert [source.digest for source in work.sources] == [LATE.digest, DEC.digest]
 
 
 # ── at rest ──────────────────────────────────────────────────────────────────
