@@ -27,11 +27,11 @@ from ..longterm.lines import cut, filled, parse_entry, without_lines
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.dated_file import Block
 from ..protocol.message import History, Key, Message
-from ..protocol.paths import dated_name, day_of_name, period_of_group
+from ..protocol.paths import dated_name, day_of_name
 from ..storage.errors import TEMPORARY, Conflict
 from ..storage.lenient_json import parse_json, render_json
 from ..workspace import Workspace
-from .logs import DATED, TORN, named_files, with_new_names
+from .logs import DATED, TORN, named_files, without_names
 from .wanted import Trace, Wanted, blocks_at, changed_lines, copies, decoded, files_below, standing, standing_lines, text_at
 
 #: How often a file that another program changes meanwhile is read again.
@@ -42,8 +42,7 @@ class Aim:
     """
     The messages, *lines* and *files* to forget; without *applies* it is only looked what would be done.
 
-    *touched* has the paths of the files that were changed or deleted, by place, and *removed* of those that were deleted;
-    *renamed* has the dated files that were made anew.
+    *touched* has the paths of the files that were changed or deleted, by place, and *removed* of those that were deleted.
     """
 
     def __init__(self, ws: Workspace, wanted: Wanted, now: datetime, *, applies: bool) -> None:
@@ -52,7 +51,6 @@ class Aim:
         self.lines = tuple(line.text for line in wanted.lines)
         self.touched: dict[str, list[str]] = {}
         self.removed: set[str] = set()
-        self.renamed: dict[str, str] = {}
         entries = [message.entry for message in wanted.messages.values()]
         recorded = map(ws.memory.path_of, filter(None, map(ws.journal.file_of, wanted.messages)))
         #: The dated files that have the messages, or had them, and their names.
@@ -168,10 +166,7 @@ def _is_of_day(aim: Aim, path: Path) -> bool:
     labels = {name[:length] for name in aim.names for length in (len("2026-01-28"), len("2026-01"))}
     place = place_of(aim.ws.paths.relative(path))
     match place and place.what:
-        case "tasks":
-            period = period_of_group(path.name.rsplit("-", 2)[0])
-            return period is not None and period.label in labels
-        case "pieces":
+        case "tasks" | "pieces":
             return any(label in path.name for label in labels)
         case "summaries" | "previous":
             return path.name.partition(".")[0] in {period.label for period in aim.summaries}
@@ -248,7 +243,7 @@ def _without_inputs(aim: Aim, data: bytes) -> bytes:
 
 
 def _clean_tables(aim: Aim) -> None:
-    """Delete the index, the vectors and the tables, which are made again, and give files in the log their new names."""
+    """Delete the index, the vectors and the tables, which are made again, and take the names of files out of the logs."""
     paths, files = aim.ws.paths, aim.ws.files
     for folder, lock in ((paths.state / "index", "index.lock"), (paths.vectors, "vectors.lock")):
         if any(files_below(aim.ws, folder)) and aim.note(folder):
@@ -265,7 +260,7 @@ def _clean_tables(aim: Aim) -> None:
             aim.remove(table)
     for path in named_files(aim.ws):
         try:
-            aim.clean(path, partial(with_new_names, aim.names, aim.renamed, aim.leaves, path.suffix == ".gz"))
+            aim.clean(path, partial(without_names, aim.names, aim.leaves, path.suffix == ".gz"))
         except TORN:  # nobody can read which names it has
             aim.remove(path)
 
@@ -329,9 +324,10 @@ def _forget_dated(aim: Aim) -> None:
         return
     versions = {path: version for path in present if (version := ws.files.read_stable(path))}
     cuts = {path: _without(aim, path, version.data) for path, version in versions.items()}
+    renamed: dict[str, str] = {}
     for (path, (after, kept)), slug in zip(cuts.items(), _slugs(aim, [kept for _, kept in cuts.values()]), strict=True):
-        aim.renamed[path.name] = _made_anew(aim, path, after, kept, slug)
-    ws.journal.forget(lambda key: key in aim.messages or ws.journal.tombstones.has_key(key), aim.renamed)
+        renamed[path.name] = _made_anew(aim, path, after, kept, slug)
+    ws.journal.forget(lambda key: key in aim.messages or ws.journal.tombstones.has_key(key), renamed)
     for path in versions:
         ws.files.remove(path)
 

@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -30,27 +30,23 @@ def named_files(ws: Workspace) -> tuple[Path, ...]:
     return (*logs, paths.fsck, paths.backup, paths.diary)
 
 
-def with_new_names(
-    names: Iterable[str], renamed: Mapping[str, str], leaves: Callable[[str], bool], is_packed: bool, data: bytes
-) -> bytes:
-    """Return *data* with the new names of dated files, *names* among them, and no name that *leaves*; TORN for cut-off data."""
+def without_names(names: Iterable[str], leaves: Callable[[str], bool], is_packed: bool, data: bytes) -> bytes:
+    """Return *data* without the *names* of dated files, and without a name that *leaves*; TORN for cut-off data."""
     text = (gzip.decompress(data) if is_packed else data).decode("utf-8", "surrogateescape")
     after = text
     for name in sorted(names):  # whole, since a person may have given it what no slug has
         if day_of_name(f"{name[:10]}.md"):
             for spelling in (name, json.dumps(name)[1:-1]):
-                after = after.replace(spelling, renamed.get(name) or f"{_nameless(name)}.md")
-    stems = {old.removesuffix(".md"): new.removesuffix(".md") for old, new in renamed.items()}
+                after = after.replace(spelling, f"{_nameless(name)}.md")
 
-    def new_name(match: re.Match[str]) -> str:
+    def without(match: re.Match[str]) -> str:
         name = unescaped(match[0])
-        return (stems.get(name) or _nameless(name)) if leaves(name) else match[0]
+        top, slash, rest = name.partition("/")
+        if not leaves(name):
+            return match[0]
+        return f"{top}/{_nameless(rest.rpartition('/')[2])}.md" if slash else _nameless(name)
 
-    def new_path(match: re.Match[str]) -> str:
-        path = unescaped(match[0])
-        return f"{path.partition('/')[0]}/{_nameless(path.rpartition('/')[2])}.md" if leaves(path) else match[0]
-
-    after = DATED.sub(new_name, _PATH.sub(new_path, after))
+    after = DATED.sub(without, _PATH.sub(without, after))
     if after == text:
         return data
     new = after.encode("utf-8", "surrogateescape")

@@ -29,14 +29,10 @@ from .wanted import Spot, Wanted, blocks_at, copies, files_below, standing, stan
 
 #: Those of files that are deleted whole.
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
-#: What happens in each place, by its way, and in one that a person may have written into.
-_WAYS: Final = {
-    "messages": msgid("written again without the words: {files}"),
-    "lines": msgid("written again without the words: {files}"),
-    "names": msgid("written again with the new names of files: {files}"),
-    "file": msgid("deleted: {files}"),
-    "person": msgid("deleted: {files}"),
-}
+#: The ways of those that are written again; and what happens in each place, also in one that a person may have written into.
+_WRITTEN: Final = ("messages", "lines", "names")
+_AGAIN: Final = msgid("written again without the words: {files}")
+_DELETED: Final = msgid("deleted: {files}")
 _REMADE: Final = msgid("deleted, and if need be made again from what stays: {files}")
 _EDITED: Final = msgid("deleted, and if need be made again from what stays: {files}; what you wrote into {edited} goes, too")
 #: The most files of a place that are named.
@@ -59,9 +55,10 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
 def _spots(aim: Aim, place: str, way: Way, edited: Collection[str]) -> Iterator[Spot]:
     """Yield what happens in a place, and apart from it to the files that are deleted where others are written again."""
     touched = aim.touched[place]
-    gone = [name for name in touched if name in aim.removed] if way in ("messages", "lines", "names") else []
+    gone = [name for name in touched if name in aim.removed] if way in _WRITTEN else []
     left = [name for name in touched if name not in gone]
-    for files, sentence in ((left, _WAYS.get(way, _REMADE)), (gone, _WAYS["file"])):
+    what_happens = _AGAIN if way in _WRITTEN else _REMADE if way == "remade" else _DELETED
+    for files, sentence in ((left, what_happens), (gone, _DELETED)):
         if files:
             words = [name for name in files if name in edited]
             more = [Text("{count} more", count=len(files) - _MOST_NAMED)] if len(files) > _MOST_NAMED else []

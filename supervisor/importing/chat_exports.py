@@ -43,7 +43,7 @@ def _conversations(log: Reading, name: str, field: str, kind: type[Messages]) ->
         if isinstance(messages, kind):
             yield f"{name}#{n}", raw, messages
         else:
-            log.note("conversation", f"{name}#{n}")
+            log.unread["conversation"] += 1
 
 
 def chatgpt(log: Reading, name: str) -> Talk:
@@ -55,7 +55,7 @@ def chatgpt(log: Reading, name: str) -> Talk:
         parents = {key: text_of(node, "parent") if isinstance(node, dict) else "" for key, node in mapping.items()}
         branch = _branch(parents, text_of(raw, "current_node"))
         if branch and parents[branch[0]] in mapping:
-            log.note("loop", place)  # what was said before it is not known
+            log.unread["loop"] += 1  # what was said before it is not known
         for key in branch:
             message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
             if message is None:  # the root has none
@@ -67,7 +67,7 @@ def chatgpt(log: Reading, name: str) -> Talk:
                 content = message.get("content")
                 log.leave_out(text_of(content, "content_type") if isinstance(content, dict) else "message")
             else:
-                log.note("message", f"{place} {key}")
+                log.unread["message"] += 1
 
 
 def _branch(parents: dict[str, str], leaf: str) -> list[str]:
@@ -110,8 +110,7 @@ def claude(log: Reading, name: str) -> Talk:
     for place, raw, messages in _conversations(log, name, "chat_messages", list):
         conversation = Conversation(id=text_of(raw, "uuid") or place, channel="claude", title=text_of(raw, "name"))
         readable = [message for message in messages if isinstance(message, dict)]
-        for m in range(len(messages) - len(readable)):
-            log.note("message", f"{place} {m}")
+        log.unread.update(["message"] * (len(messages) - len(readable)))
         parents = {text_of(message, "uuid"): text_of(message, "parent_message_uuid") for message in readable}
         has_branches = any(parent and parent in parents for parent in parents.values())
         branch = _branch(parents, text_of(raw, "current_leaf_message_uuid")) if has_branches else parents
@@ -176,7 +175,7 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
     *place* is its id, *session* and *channel* are its own, where it does not name others.
     """
     if not (isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"]):
-        log.note("message", place)
+        log.unread["message"] += 1
         return
     if message["role"] in ("system", "developer"):
         return
@@ -187,7 +186,7 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
     if role == "tool":  # what it returned is left out
         text = tool_line(message.get("name") or "tool", "")
     if not (text or calls or "tool_calls" in message):
-        log.note("message", place)
+        log.unread["message"] += 1
         return
     about = {field: text_of(message, field) for field in ("title", "chat", "project")}
     conversation = Conversation(

@@ -72,7 +72,7 @@ def _records(log: Reading, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if isinstance(raw, dict):
             yield number, raw
         else:
-            log.note("line", f"{name}#{number}")
+            log.unread["line"] += 1
 
 
 # ── Claude Code ──────────────────────────────────────────────────────────────

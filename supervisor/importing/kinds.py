@@ -80,16 +80,14 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
     files: dict[Kind, list[str]] = {}
     unknown: list[str] = []
     kinds = [kind for kind in KINDS if kind.name == name] or KINDS
-    for member in sorted(source.names):
+    states = {PurePosixPath(member).parent for member in source.named("history.json")}
+    # a history comes last: it may have a message that a dated file has, without the time
+    for member in sorted(source.names, key=lambda member: (member.endswith("history.json"), member)):
         kind = next((kind for kind in kinds if member.endswith(kind.ends) and kind.knows(source, member)), None)
-        (files.setdefault(kind, []) if kind else unknown).append(member)
-    if states := {PurePosixPath(member).parent for member in files.get(WORKSPACE, ()) if member.endswith("history.json")}:
-        # the other lines and messages in a workspace are its log and its state
-        files[_MESSAGES], unknown = (
-            [member for member in members if states.isdisjoint(PurePosixPath(member).parents)]
-            for members in (files.get(_MESSAGES, ()), unknown)
-        )
-        files = {kind: members for kind, members in files.items() if members}
+        if kind and kind is not _MESSAGES:
+            files.setdefault(kind, []).append(member)
+        elif states.isdisjoint(PurePosixPath(member).parents):  # the others in a workspace are its log and its state
+            (files.setdefault(kind, []) if kind else unknown).append(member)
     if kind := next((kind for kind in (*CLIENTS, _MESSAGES) if kind in files or kind.name == name), None):
         # a log may begin as none has before
         files[kind] = [*files.get(kind, ()), *(member for member in unknown if member.endswith(".jsonl"))]

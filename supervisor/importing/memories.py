@@ -61,14 +61,13 @@ class Copied:
     """
     How many notes there are, and how many of them were *copied*; the others are there already, but for two kinds.
 
-    *different* ones have the name of a note that is there with other words, *too_large* ones can't be searched. *left_out* are
-    no notes: links, and names that lead elsewhere, or where a note has the name of a folder.
+    *different* ones have the name of a note that is there with other words. *left_out* are no notes: links, what is too large
+    to be searched, and names that lead elsewhere, or where a note has the name of a folder.
     """
 
     notes: int
     copied: int
     different: tuple[str, ...]
-    too_large: tuple[str, ...]
     left_out: tuple[str, ...]
     folder: Path
 
@@ -81,37 +80,35 @@ def notes_of(source: Source) -> list[str]:
 
 def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run: bool) -> Copied:
     """
-    Copy the notes that are not there yet; NotImported for one that is no text.
+    Copy the notes that are not there yet; NotImported, and none is copied, for one that is no text.
 
     *known* has what was copied before, and grows: such a note follows its source until somebody changes or deletes it here.
     """
     folder = f"notes/{source.path.stem.lstrip('.') or 'imported'}"  # what is hidden is never read
-    data_of: dict[str, bytes] = {}
-    left_out, too_large = [*source.left_out], list[str]()
-    names = notes_of(source)
-    places = {name: place_below(ws.paths.memory, f"{folder}/{name}", from_here=True) for name in names}
-    taken = {*places.values()}
-    for name, place in places.items():
-        data = source.read(name)
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            raise source.no_utf8(name) from None
-        if place is None or is_foreign(name) or any(above in taken or above.is_file() for above in place.parents):
-            left_out.append(name)
-        elif len(data) > MOST_BYTES:
-            too_large.append(name)
+    notes = {name: _note_at(source, name) for name in notes_of(source)}
+    done: dict[str, str] = {}
+    for name, data in notes.items():
+        place = place_below(ws.paths.memory, f"{folder}/{name}", from_here=True)
+        is_below_note = place and any(above.is_file() for above in place.parents)
+        if place is None or is_foreign(name) or is_below_note or len(data) > MOST_BYTES:
+            done[name] = "left out"
         else:
-            data_of[name] = data
-    done = {name: write_note(ws, places[name], name, data, known, dry_run=dry_run) for name, data in data_of.items()}
+            done[name] = write_note(ws, place, name, data, known, dry_run=dry_run)
+    of = {how: tuple(name for name in done if done[name] == how) for how in ("new", "different", "left out")}
     return Copied(
-        notes=len(names) + len(source.left_out),
-        copied=sum(how == "new" for how in done.values()),
-        different=tuple(name for name, how in done.items() if how == "different"),
-        too_large=tuple(too_large),
-        left_out=tuple(left_out),
+        notes=len(notes) + len(source.left_out),
+        copied=len(of["new"]),
+        different=of["different"],
+        left_out=(*source.left_out, *of["left out"]),
         folder=ws.paths.memory / folder,
     )
+
+
+def _note_at(source: Source, name: str) -> bytes:
+    data = source.read(name)
+    with source.reading(name):
+        data.decode()
+    return data
 
 
 def write_note(
@@ -177,7 +174,7 @@ def messages_of(log: Reading, name: str) -> Talk:
         return
     dated = parse_dated(log.source.read(name), Path(name))
     if dated is None:
-        log.note("file", name)
+        log.unread["file"] += 1
     elif not dated.is_edited or not log.may_wait(name):  # it is edited, or cut off: it is read when it stays so
         for block in dated.blocks:
             raw = joined(raw_of(block), lambda path: _bytes_at(log.source, path))
@@ -192,11 +189,11 @@ def _of_history(log: Reading, name: str) -> Talk:
         history = parse_history(log.source.read(name), log.zone)
     except ValueError:  # it is cut off, or no history
         if not log.may_wait(name):
-            log.note("file", name)
+            log.unread["file"] += 1
         return
     for n, entry in enumerate(history):
         if not isinstance(entry, Message):
-            log.note("message", f"{name}#{n}")
+            log.unread["message"] += 1
             continue
         at = entry.created_at if entry.created_at and entry.created_at <= log.latest else None
         if log.settled is not None and not (entry.id and at):

@@ -37,7 +37,7 @@ _WHATSAPP: Final = lazy_re(
     re.DOTALL,
 )
 #: The line before a message in the text files that tools for WeChat and QQ write: time and name, or name and time.
-_HEAD: Final = (
+_WECHAT: Final = lazy_re(
     r"(?:(?P<first>[^\s\d(（][^\n]{0,40}?)\s*[(（]?)?(?P<date>\d{4}[-/年]\d{1,2}[-/月]\d{1,2})日?(?P<before>\s+)"
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?P<after>)[)）]?(?(first):?|\s+(?P<last>\S[^\n]{0,40}))\s*"
 )
@@ -49,10 +49,8 @@ _MARKS: Final = str.maketrans("", "", "\u200e\u200f\ufeff")
 _OMITTED: Final = lazy_re(r"[<‹][^<>‹›\n]{1,40}[>›]")
 #: A picture or file that the export has, by its name.
 _ATTACHED: Final = lazy_re(r"[<‹][^<>‹›:：\n]{1,30}[:：]\s*([^<>‹›\n]{1,200})[>›]")
-_WECHAT: Final = lazy_re(_HEAD)
-_WECHAT_WHOLE: Final = lazy_re(rf"{_HEAD}\n(?P<text>.*)", re.DOTALL)
-#: How many equal messages make two exports one chat.
-_SAME_CHAT: Final = 3
+#: What a browser adds to the name of a file that it has downloaded before.
+_AGAIN: Final = lazy_re(r"\s?\(\d{1,3}\)$")
 #: The orders of year, month and day, as places in the date.
 _ORDERS: Final = {"ymd": (0, 1, 2), "dmy": (2, 1, 0), "mdy": (2, 0, 1)}
 _TWO_DIGITS: Final = 100
@@ -61,8 +59,6 @@ _BUDDHIST: Final = 543
 _BUDDHIST_YEARS: Final = range(2000 + _BUDDHIST, 2100 + _BUDDHIST)
 #: The quotation marks around the name of a group.
 _QUOTES: Final = ("“”", "„“", "«»", "「」")
-_MONTHS: Final = 12
-_DAYS: Final = 31
 _NOON: Final = 12
 
 
@@ -90,7 +86,7 @@ def telegram(log: Reading, name: str) -> Talk:
             elif raw.get("type") == "service":
                 log.leave_out(str(raw.get("action") or "service"))
             else:
-                log.note("message", f"{name} {chat} {raw.get('id')}")
+                log.unread["message"] += 1
 
 
 def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Said:
@@ -151,78 +147,55 @@ def whatsapp(log: Reading, name: str) -> Talk:
     The order of day and month is that of the phone, and the file does not say which: a day above twelve tells it, else the one
     order in which no message is older than the one before. NotImported where both remain.
     """
-    yield from _chat(log, name, "whatsapp", _order(log.source, name, log.dates))
+    yield from _chat(log, name, "whatsapp")
 
 
 def wechat(log: Reading, name: str) -> Talk:
     """Yield the messages of text files as tools for WeChat write them: a line of time and name, then the words."""
-    yield from _chat(log, name, "wechat", "ymd")
+    yield from _chat(log, name, "wechat")
 
 
-def _chat(log: Reading, name: str, channel: str, order: str) -> Talk:
-    people = {person for _, person, _ in _entries(log.source, name, channel) if person}
-    title = _title(log.source, name)
-    chat = _known_chat(log, name, channel, title)
-    conversation = Conversation(id=f"{channel}:{chat}", channel=channel, title=title, chat="group" if len(people) > 2 else "")
-    for number, entry, key in _keyed_entries(log.source, name, channel):
-        if key is None:
-            log.leave_out(channel)
-            continue
-        at = _time(entry, order, log.zone)
-        if at is None:
-            log.note("time", f"{name}#{number}")
-        *_, person, text, _ = key
-        yield (
-            conversation,
-            Said(id=_identity(channel, chat, key), at=at, role="user", text=text, name=person.strip("~ \u202f")),
-        )
-
-
-def _keyed_entries(source: Source, name: str, channel: str) -> Iterator[tuple[int, re.Match[str], tuple[str, ...] | None]]:
+def _chat(log: Reading, name: str, channel: str) -> Talk:
     """
-    Yield number and beginning of each entry, and what tells its message from the rest: time, person, text, its number.
+    Yield the messages of a text file; the number of a message tells it from equal ones.
 
-    That is None for what nobody said: that messages are encrypted, which comes first, and what happens to a group, which an
-    iPhone writes under the name of the group.
+    Nobody has said that messages are encrypted, which comes first, nor what happens to a group, which an iPhone writes under
+    the name of the group.
     """
+    people, speakers, dates = _survey(log.source, name, channel)
+    order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
+    chat = _title(log.source, name)
+    conversation = Conversation(id=f"{channel}:{chat}", channel=channel, title=chat, chat="group" if len(people) > 2 else "")
     same: Counter[tuple[str, ...]] = Counter()
-    speakers = {person for _, person, words in _entries(source, name, channel) if not words.startswith(_OWN)}
-    for number, (match, person, words) in enumerate(_entries(source, name, channel), 1):
+    for number, (head, person, words) in enumerate(_entries(log.source, name, channel), 1):
         text = words.strip()
         if channel == "whatsapp":
             text = _whatsapp_text(words, is_notice=number == 1 or person not in speakers)
-        if person and text:
-            key = (match["date"], match["hour"], match["minute"], str(match["second"]), person, text)
-            same[key] += 1
-            yield number, match, (*key, str(same[key]))
-        else:
-            yield number, match, None
+        if not (person and text):
+            log.leave_out(channel)
+            continue
+        at = _time(head, order, log.zone)
+        if at is None:
+            log.unread["time"] += 1
+        key = (head["date"], head["hour"], head["minute"], str(head["second"]), person, text)
+        same[key] += 1
+        digest = hashlib.sha256("\n".join((chat, *key, str(same[key]))).encode()).hexdigest()
+        identity, speaker = f"{channel}:{digest[:16]}", person.strip("~ \u202f")
+        yield conversation, Said(id=identity, at=at, role="user", text=text, name=speaker)
 
 
-def _identity(channel: str, chat: str, key: tuple[str, ...]) -> str:
-    digest = hashlib.sha256("\n".join((chat, *key)).encode()).hexdigest()
-    return f"{channel}:{digest[:16]}"
-
-
-def _known_chat(log: Reading, name: str, channel: str, title: str) -> str:
-    """
-    Return the chat of the workspace that has messages of the file; *title*, by the name of the file, where none has.
-
-    An export says nothing of its chat but what was said in it, and its file may have been renamed.
-    """
-    sessions = {session for session in log.sessions() if session.startswith(f"{channel}:")}
-    chats = sorted(session.removeprefix(f"{channel}:") for session in sessions)
-    if not chats or title in chats:
-        return title
-    sessions_met: Counter[str] = Counter()
-    chat, count, total = title, 0, 0
-    for key in (key for *_, key in _keyed_entries(log.source, name, channel) if key):
-        total += 1
-        sessions_met.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
-        chat, count = max(sessions_met.items(), key=lambda counted: counted[1], default=(title, 0))
-        if count >= _SAME_CHAT:
-            return chat
-    return chat if count == total else title
+def _survey(source: Source, name: str, channel: str) -> tuple[set[str], set[str], list[list[int]]]:
+    """Return the names in a text file, those of them that say anything, and its dates, each before another one."""
+    people: set[str] = set()
+    speakers: set[str] = set()
+    dates: list[list[int]] = []
+    for head, person, words in _entries(source, name, channel):
+        people |= {person} - {""}
+        if not words.startswith(_OWN):
+            speakers.add(person)
+        if (numbers := _numbers(head)) not in dates[-1:]:
+            dates.append(numbers)
+    return people, speakers, dates
 
 
 def _whatsapp_text(line: str, *, is_notice: bool) -> str:
@@ -246,6 +219,7 @@ def _title(source: Source, name: str) -> str:
     if stem.lower() in ("_chat", "chat"):  # an iPhone names the archive alone
         stem = PurePosixPath(name).parent.name.removesuffix(".zip") or source.path.stem
         stem = source.path.parent.name if stem.lower() in ("_chat", "chat") else stem
+    stem = _AGAIN.sub("", stem)
     match = _own_words("chat").fullmatch(stem)
     return match[match.lastindex or 0] if match else stem
 
@@ -265,59 +239,59 @@ def _rows(table: str) -> Iterator[list[str]]:
 
 
 def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match[str], str, str]]:
-    """Yield each message, with the lines that follow: its beginning, its person, "" for the messenger itself, and its words."""
-    begins, whole = (_WHATSAPP.match, _WHATSAPP) if channel == "whatsapp" else (_WECHAT.fullmatch, _WECHAT_WHOLE)
-    held: list[str] = []
-
-    def entry() -> Iterator[tuple[re.Match[str], str, str]]:
-        match = whole.fullmatch("\n".join(held))
-        if match and channel == "whatsapp":
-            named = _NAME.fullmatch(match["said"])
-            is_said = named and not _is_open(named["name"])  # else of WhatsApp's own: a group was given a name with a colon
-            yield (match, named["name"], named["text"]) if named and is_said else (match, "", "")
-        elif match:
-            yield match, (match["first"] or match["last"]).strip(), match["text"]
-
+    """Yield each message: its head, its person, "" for the messenger itself, and its words with the lines that follow."""
+    begins = _WHATSAPP.match if channel == "whatsapp" else _WECHAT.fullmatch
+    head, lines = None, list[str]()
     with source.text(name) as file:
         for line in file:
             text = line.rstrip("\r\n")
-            if begins(text):
-                yield from entry()
-                held = [text]
-            elif held:
-                held.append(text)
-    yield from entry()
+            if match := begins(text):
+                if head:
+                    yield head, *_person_and_words(head, lines)
+                head, lines = match, []
+            else:
+                lines.append(text)
+    if head:
+        yield head, *_person_and_words(head, lines)
+
+
+def _person_and_words(head: re.Match[str], following: list[str]) -> tuple[str, str]:
+    fields = head.groupdict()
+    if "said" not in fields:  # of WeChat
+        return (fields["first"] or fields["last"]).strip(), "\n".join(following)
+    named = _NAME.fullmatch("\n".join([fields["said"], *following]))
+    is_said = named and not _is_open(named["name"])  # else of WhatsApp's own: a group was given a name with a colon
+    return (named["name"], named["text"]) if named and is_said else ("", "")
 
 
 def _is_open(name: str) -> bool:
     return name.count('"') % 2 > 0 or any(name.count(pair[0]) > name.count(pair[1]) for pair in _QUOTES)
 
 
-def _order(source: Source, name: str, given: str) -> str:
-    """Return the order of the dates in the file, which is *given* or found; NotImported where it could be two."""
-    possible = dict.fromkeys([given] if given else _ORDERS)
-    last: dict[str, tuple[int, ...]] = {}
-    falling: set[str] = set()
-    for match, *_ in _entries(source, name, "whatsapp"):
-        numbers = _numbers(match)
-        for order in [*possible]:
-            year, month, day = (numbers[n] for n in _ORDERS[order])
-            is_date = 1 <= month <= _MONTHS and 1 <= day <= _DAYS
-            if not is_date or (max(numbers) >= _TWO_DIGITS and year != max(numbers)):
-                del possible[order]
-            elif last.get(order, ()) > (year, month, day):
-                falling.add(order)
-            last[order] = (year, month, day)
-    left = [order for order in possible if order not in falling] or [*possible]
+def _order(log: Reading, name: str, dates: list[list[int]]) -> str:
+    """Return the order of the dates in the file, which is given or found; NotImported where it could be two."""
+    possible = [order for order in ([log.dates] if log.dates else _ORDERS) if all(_is_date(date, order) for date in dates)]
+    rising = [order for order in possible if (days := [_in_order(date, order) for date in dates]) == sorted(days)]
+    left = rising or possible
     if len(left) > 1:  # years of two digits come last, but where they can't
         left = [order for order in left if order != "ymd"]
     if len(left) != 1:
         raise NotImported(
-            source.path,
+            log.source.path,
             Text("the dates in {name} may have the day or the month first", name=name),
             Text("say which one with --dates: dmy, mdy or ymd; nothing was added"),
         )
     return left[0]
+
+
+def _is_date(numbers: list[int], order: str) -> bool:
+    year, month, day = _in_order(numbers, order)
+    return month in range(1, 13) and day in range(1, 32) and (max(numbers) < _TWO_DIGITS or year == max(numbers))
+
+
+def _in_order(numbers: list[int], order: str) -> list[int]:
+    """Return year, month and day."""
+    return [numbers[n] for n in _ORDERS[order]]
 
 
 def _numbers(match: re.Match[str]) -> list[int]:
@@ -332,7 +306,7 @@ def _hours_of(period: str) -> tuple[int, ...]:
 
 
 def _time(match: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
-    year, month, day = (_numbers(match)[n] for n in _ORDERS[order])
+    year, month, day = _in_order(_numbers(match), order)
     year -= _BUDDHIST if year in _BUDDHIST_YEARS else 0
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     if hours := _hours_of(match["before"]) or _hours_of(match["after"]):

@@ -39,23 +39,26 @@ from .memories import Copied, copy_notes, notes_of
 from .source import NotImported, Source
 from .talk import Conversation, Reading, Said, Talk
 
-#: Messages and characters that are added in one write, but for a day that has more.
+#: Messages and characters after which a day is the last of those that are added in one write.
 _BATCH: Final = 1_000
 _BATCH_CHARS: Final = 2_000_000
-#: Characters of a day after which it becomes another file: a log without times may have all of its messages on one day.
-_DAY_CHARS: Final = 4_000_000
+#: Characters after which a day is cut: a log without times may have all of its messages on one day.
+_DAY_CHARS: Final = 6_000_000
 #: Characters of a message; what is longer is a file that was pasted, and is cut with an ellipsis.
 _MOST_CHARS: Final = 1_000_000
-#: A message without a time gets that of the one before it in its conversation, which has one by then, else of the next.
+#: The messages until they are added, in a file that is not kept.
+_TABLE: Final = (
+    "PRAGMA journal_mode = OFF",
+    "PRAGMA cache_size = -16000",
+    "PRAGMA synchronous = OFF",
+    "CREATE TABLE said (at TEXT, of INTEGER, id TEXT, digest TEXT, raw BLOB, UNIQUE (id, digest))",
+    "CREATE INDEX in_time ON said (at, of)",
+    "CREATE INDEX in_conversation ON said (of, at)",
+)
+#: Gives the messages before the first one with a time that one's, by the times of their conversation.
 _DATE: Final = """
-    UPDATE said SET at = coalesce(
-        (SELECT at FROM said AS near WHERE near.of = said.of AND near.rowid < said.rowid AND +near.at IS NOT NULL ORDER BY rowid DESC),
-        (SELECT at FROM said AS near WHERE near.of = said.of AND near.rowid > said.rowid AND +near.at IS NOT NULL ORDER BY rowid),
-        ?
-    ) WHERE at IS NULL
+    UPDATE said SET at = coalesce((SELECT min(at) FROM said AS near WHERE near.of = said.of), ?) WHERE at IS NULL
 """
-#: The file in `.recalld/` that names what could not be read.
-UNREAD: Final = "import-unread.txt"
 
 
 @record(kw_only=True)
@@ -66,10 +69,10 @@ class Imported:
     *left* of them were not looked at, since it was told to stop; *first* and *last* are the times of the oldest and newest.
 
     *kinds* are what was read, *notes* how many Markdown notes are next to it. *unread* counts what could not be
-    read by kind, *unread_file* names it. *calls* is how many summaries a model will be asked for, and *days_of_calls* how many
-    days the cap of calls makes of that; None without a model. *people* are the persons in the export of a messenger, and how
-    much each said; *me* is the one whose words are the owner's, "" for none. *left_out* was not read: links, and names that
-    lead elsewhere. *no_talk* counts the entries that nobody said, by the name that their program has for their kind.
+    read by kind. *calls* is how many summaries a model will be asked for, None without a model.
+    *people* are the persons in the export of a messenger, and how much each said; *me* is the one whose words are the owner's,
+    "" for none. *left_out* was not read: links, names that lead elsewhere, and what may not be read. *no_talk* counts the
+    entries that nobody said, by the name that their program has for their kind.
     """
 
     messages: int
@@ -81,9 +84,7 @@ class Imported:
     last: datetime | None
     undated: int
     unread: dict[str, int] = field(default_factory=dict)
-    unread_file: Path | None = None
     calls: int | None = None
-    days_of_calls: int | None = None
     kinds: tuple[str, ...] = ()
     notes: int = 0
     people: dict[str, int] = field(default_factory=dict)
@@ -128,32 +129,13 @@ def bring_in(
     if not done.messages:
         why = Text("{kinds} was recognised, but there is no message in it", kinds=done.kinds)
         raise NotImported(path, why, Text("export it again, or give another file; nothing was added"))
-    unread_file = None if dry_run else keep_unread(ws, reading)
-    return replace(done, notes=len(notes), left_out=tuple(source.left_out), unread_file=unread_file)
+    return replace(done, notes=len(notes), left_out=tuple(source.left_out))
 
 
 def reading_of(ws: Workspace, source: Source, now: datetime, dates: str = "", **about: Any) -> Reading:
     """Return what the readers of a source get that is imported into this workspace."""
     ws.journal.refresh()
-    return Reading(
-        source=source,
-        zone=ws.zone,
-        latest=now + ws.config.archive.future_limit,
-        dates=dates,
-        sessions=lambda: {session for file in ws.memory.dated() for session in file.sessions},
-        is_known=ws.journal.has_written,
-        **about,
-    )
-
-
-def keep_unread(ws: Workspace, reading: Reading) -> Path | None:
-    """Write down where the entries are that could not be read, and return the file; None if all could."""
-    if not reading.unread:
-        return None
-    place = ws.paths.state / UNREAD
-    data = "".join(f"{line}\n" for line in reading.places).encode("utf-8", "replace")
-    ws.files.replace(place, data, ws.files.read_stable(place))
-    return place
+    return Reading(source=source, zone=ws.zone, latest=now + ws.config.archive.future_limit, dates=dates, **about)
 
 
 class Import:
@@ -177,9 +159,8 @@ class Import:
     ) -> Imported:
         """Read all of it, add what is new, a batch of days after another, and return what was done."""
         with closing(self._staged):
-            for kind, names in self._files.items():
-                talk = chain.from_iterable(kind.read(self._reading, name) for name in names)
-                self._staged.add(pair for pair in talk if self._reading.wanted(*pair))
+            talk = chain.from_iterable(kind.read(self._reading, name) for kind, names in self._files.items() for name in names)
+            self._staged.add(pair for pair in talk if self._reading.wanted(*pair))
             has_people = any(kind.is_of_people for kind in self._files)
             people = dict(self._staged.names.most_common()) if has_people else {}
             self._staged.me = who(people) if self._staged.count() else ""
@@ -192,12 +173,12 @@ class Import:
             if control.should_stop():
                 break
             new, is_filed = self._new(batch)
-            days |= {local_day(from_wire(raw["createdAt"]), ws.zone) for raw in new}
+            days |= set(map(self._day_of, new))
             if not dry_run and (new or not is_filed):
-                self._add(new)
+                append(ws, new, self._now, os.urandom(10 * len(new)), is_import=True)
+                archive_now(ws, self._now)
             done, added = done + len(batch), added + len(new)
             control.progress("import", done, total)
-        calls, days_of_calls = self._calls(days)
         first, last = self._staged.span()
         return Imported(
             messages=total,
@@ -210,31 +191,25 @@ class Import:
             undated=self._staged.undated,
             unread=dict(self._reading.unread),
             no_talk=dict(self._reading.left_out.most_common()),
-            calls=calls,
-            days_of_calls=days_of_calls,
+            calls=None if ws.extracting else self._calls(days),
             kinds=tuple(dict.fromkeys(kind.label for kind in self._files)),
         )
 
+    def _day_of(self, raw: Mapping[str, Any]) -> date:
+        return local_day(from_wire(raw["createdAt"]), self._ws.zone)
+
     def _whole_days(self) -> Iterator[list[dict[str, Any]]]:
-        """
-        Yield the messages in batches of whole local days: a day that is filed in two pieces would be two files.
-
-        A very large day is cut, and where depends on its own messages alone: a newer export cuts it at the same place.
-        """
-        chars: Counter[date] = Counter()
-
-        def piece_of(raw: dict[str, Any]) -> tuple[date, int]:
-            day = local_day(from_wire(raw["createdAt"]), self._ws.zone)
-            chars[day] += len(text_of(raw) or "")
-            return day, chars[day] // _DAY_CHARS
-
+        """Yield the messages in batches of whole local days, but for a huge one: a day in two pieces is two files."""
         batch: list[dict[str, Any]] = []
-        yielded = 0
-        for _, piece in groupby(self._staged.messages(), piece_of):
-            if batch and (len(batch) >= _BATCH or chars.total() - yielded >= _BATCH_CHARS):
-                yield batch
-                batch, yielded = [], chars.total()
-            batch += piece
+        chars = 0
+        for _, messages in groupby(self._staged.messages(), self._day_of):
+            is_next = len(batch) >= _BATCH or chars >= _BATCH_CHARS
+            for raw in messages:
+                if batch and (is_next or chars >= _DAY_CHARS):
+                    yield batch
+                    batch, chars, is_next = [], 0, False
+                batch.append(raw)
+                chars += len(text_of(raw) or "")
         if batch:
             yield batch
 
@@ -271,20 +246,9 @@ class Import:
         known[words] -= 1
         return known[words] >= 0
 
-    def _add(self, new: list[dict[str, Any]]) -> None:
-        ws = self._ws
-        append(ws, new, self._now, os.urandom(10 * len(new)), is_import=True)
-        archive_now(ws, self._now)
-
-    def _calls(self, days: set[date]) -> tuple[int | None, int | None]:
-        """Return how many summaries the model is asked for, and on how many days; None and None without a model."""
-        ws = self._ws
-        if ws.extracting:
-            return None, None
-        today, recent = ws.today(self._now), ws.config.archive.recent_days
-        groups = {period.group for of in days if (period := summary_period(of, today, recent))}
-        most = max(ws.config.llm.max_calls_per_day, 1)
-        return len(groups), -(-len(groups) // most)
+    def _calls(self, days: Iterable[date]) -> int:
+        today, recent = self._ws.today(self._now), self._ws.config.archive.recent_days
+        return len({period.group for day in days if (period := summary_period(day, today, recent))})
 
 
 def _bare(text: str) -> str:
@@ -296,28 +260,22 @@ def _bare(text: str) -> str:
 
 class Staging:
     """
-    The messages of one source, each once, oldest first, in a file in *folder*: /tmp may be memory; it is for a read-only one.
+    The messages of one source, each once, oldest first, in a file in *folder*: /tmp may be memory.
 
-    A message without a time, or with one after *latest*, gets that of the message before it in its conversation, else of the
-    one behind it; if a conversation has none at all, *otherwise*. `undated` counts them. `names` counts the messages of each
+    A message without a time, or with one after *latest*, gets that of the message before it in its conversation, else the first
+    one of that; if a conversation has none at all, *otherwise*. `undated` counts them. `names` counts the messages of each
     speaker with a name; the one whose name is `me` is the owner, whose messages have none.
     """
 
     def __init__(self, folder: Path, latest: datetime, otherwise: datetime) -> None:
-        try:
-            with tempfile.NamedTemporaryFile(dir=folder if os.access(folder, os.W_OK) else None) as file:
-                self._folder = os.path.dirname(file.name)
-                self._database = sqlite3.connect(file.name, isolation_level=None)  # by its name, which goes at once
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, os.path.dirname(error.filename or "") or str(folder)) from error
-        self._database.execute("PRAGMA journal_mode = OFF")
-        self._database.execute("PRAGMA cache_size = -16000")
-        self._database.execute("PRAGMA synchronous = OFF")
-        self._database.execute("CREATE TABLE said (at TEXT, of INTEGER, id TEXT, digest TEXT, raw BLOB, UNIQUE (id, digest))")
-        self._database.execute("CREATE INDEX in_time ON said (at, of)")
-        self._database.execute("CREATE INDEX in_conversation ON said (of)")
+        self._folder = folder
+        with tempfile.NamedTemporaryFile(dir=folder) as file:
+            self._database = sqlite3.connect(file.name, isolation_level=None)  # by its name, which goes at once
+        for statement in _TABLE:
+            self._database.execute(statement)
         self._latest, self._otherwise = latest, otherwise
         self.conversations: dict[Conversation, int] = {}
+        self._last: dict[int, datetime | None] = {}
         self.undated = 0
         self.names: Counter[str] = Counter()
         self.me = ""
@@ -332,15 +290,15 @@ class Staging:
             self._database.execute("BEGIN")
             for conversation, entry in talk:
                 self._put(conversation, entry)
-            self.undated += self._database.execute(_DATE, [to_wire(self._otherwise)]).rowcount
+            self._database.execute(_DATE, [to_wire(self._otherwise)])
             self._database.execute("COMMIT")
         except sqlite3.Error as error:  # those of what is read are not meant: a reader turns them into NotImported
             full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
             number = errno.ENOSPC if full else errno.EIO
-            raise OSError(number, os.strerror(number), self._folder) from error
+            raise OSError(number, os.strerror(number), str(self._folder)) from error
 
     def _put(self, conversation: Conversation, entry: Said) -> None:
-        text, raw, is_dated = entry.text, entry.raw, entry.at is not None
+        text, raw, at = entry.text, entry.raw, entry.at
         if raw is None:
             text = spoken(text)
             text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
@@ -348,16 +306,14 @@ class Staging:
                 return
             title = "" if conversation in self.conversations else conversation.title  # once, in its first message
             raw = _raw(entry, text, replace(conversation, title=title))
-            is_dated = entry.at is not None and entry.at <= self._latest
+            at = at if at and at <= self._latest else None
         of = self.conversations.setdefault(conversation, len(self.conversations))
-        at, key = to_wire(entry.at) if entry.at and is_dated else None, (entry.id or None, digest_of_text(text))
+        time = self._last[of] = at or self._last.get(of)
+        row = (time and to_wire(time), of, entry.id or None, digest_of_text(text), render_json(raw))
         # a session that was resumed is in two logs
-        if not self._database.execute(
-            "INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?, ?)", (at, of, *key, render_json(raw))
-        ).rowcount:
-            self._database.execute("UPDATE said SET at = ? WHERE at IS NULL AND id = ? AND digest = ?", (at, *key))
-        elif entry.name:
-            self.names[entry.name] += 1
+        if self._database.execute("INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?, ?)", row).rowcount:
+            self.undated += at is None
+            self.names.update([entry.name] if entry.name else [])
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Yield the messages as history.json has them, oldest first; those of one moment in the order of their log."""

@@ -17,7 +17,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
-from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
+from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
 
@@ -33,20 +33,20 @@ _BOMB_BYTES: Final = 100_000_000
 _BOMB_RATIO: Final = 200
 #: Members of a folder or an archive.
 _MOST_MEMBERS: Final = 500_000
-#: Ends of archives that are documents.
-_OFFICE: Final = (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub")
 #: Bytes of a JSON file that is read at once.
 _MOST_AT_ONCE: Final = 100_000_000
 #: The size of a line of a log that is still read.
 _LONGEST_LINE: Final = 64_000_000
 #: Events of a JSON file after which its kind is known.
 _HEAD_EVENTS: Final = 2_000
-#: Bytes of a JSON file in another encoding than UTF-8 from which its kind is known.
-_HEAD_IN_OTHER: Final = 1_000_000
 #: Bytes in which a JSON file tells whether it is an array.
 _HEAD_BYTES: Final = 1_000
 #: Bytes in which a tar says that it is one.
 _TAR_HEAD: Final = 512
+
+
+#: What mends a file that is damaged.
+_AGAIN: Final = Text("export or copy it again; nothing was added")
 
 
 class NotImported(BadFile):
@@ -98,62 +98,70 @@ class Source:
     """
     What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
 
-    With *only* the members are those below the folder that it names. An archive in the folder or archive is opened too, one
-    level deep. *left_out* are the names of what is no member. BadRequest if there is nothing, NotImported if an archive is
-    damaged, encrypted, or shrinks more than text does.
+    With *only* the members are those below the folder that it names. A ZIP archive in the folder is opened too. *left_out* are
+    the names of what is no member. BadRequest if there is nothing, NotImported if an archive is damaged, encrypted, or shrinks
+    more than text does.
     """
 
     def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:
         self.path = path
         self.left_out: list[str] = []
-        self._leaves_out = only is None and path.is_dir()
         #: Of each member what opens it.
         self._members: dict[str, Callable[[], IO[bytes]]] = {}
         self._first: tuple[str, Any] = ("", None)
         self._archives = ExitStack()
+        if not path.exists():
+            why = Text(
+                "{path} does not exist; give a file, a folder, or one of the clients that `recalld import` lists", path=path
+            )
+            raise BadRequest("import", why)
         with ExitStack() as faulty:
             faulty.enter_context(self._archives)
             try:
-                for place in self._places(only):
-                    self._add(place)
+                if path.is_dir():
+                    self._add_below(only)
+                else:
+                    self._add_file()
             except OSError as error:
                 raise from_os_error(error, path) from None
             faulty.pop_all()
 
-    def _places(self, only: Iterable[str] | None) -> Iterable[Path]:
-        if not self.path.exists():
-            why = Text(
-                "{path} does not exist; give a file, a folder, or one of the clients that `recalld import` lists",
-                path=self.path,
-            )
-            raise BadRequest("import", why)
-        if not self.path.is_dir():
-            return [self.path]
-        if only is not None:
-            return [self.path / name for name in sorted(only)]
-        inside = sorted(entry.path for entry in itertools.islice(entries(self.path), _MOST_MEMBERS + 1))
-        self.left_out += inside[_MOST_MEMBERS:]  # one name says that there are more
-        return map(Path, inside[:_MOST_MEMBERS])
+    def _add_below(self, only: Iterable[str] | None) -> None:
+        names = only
+        if names is None:
+            inside = itertools.islice(entries(self.path), _MOST_MEMBERS + 1)
+            names = [os.path.relpath(entry.path, self.path) for entry in inside]
+        for name in sorted(names)[:_MOST_MEMBERS]:
+            self._add_inside(name)
+        self.left_out += sorted(names)[_MOST_MEMBERS:]  # one name says that there are more
 
-    def _add(self, path: Path) -> None:
-        is_all = path == self.path
-        name = path.name if is_all else path.relative_to(self.path).as_posix()
-        if path.is_symlink() and not is_all:  # one that is named is meant
+    def _add_inside(self, name: str) -> None:
+        path = self.path / name
+        if path.is_symlink():
             if not is_below(path, self.path):  # else what it leads to is a member itself
                 self.left_out.append(name)
-        elif not path.is_file():
-            if is_all:
-                raise BadRequest("import", Text("{path} is neither a file nor a folder", path=path))
-        elif path.suffix != ".md" and name.encode("utf-8", "ignore").decode() != name:  # a message can't name it
-            self.left_out.append(name)
-        elif path.suffix.lower() == ".zip" or ((is_all or path.suffix.lower() not in _OFFICE) and zipfile.is_zipfile(path)):
-            self._open_archive(path, "" if is_all else f"{name}/", deep=True)
-        else:
-            self._members[name] = partial(_opened, path)
-            if is_all and is_tar(self.beginning(name, _TAR_HEAD)):
-                self._open_backup(path)
+        elif path.is_file():
+            is_named = path.suffix == ".md" or name.encode("utf-8", "ignore").decode() == name  # else a message can't name it
+            if not (is_named and os.access(path, os.R_OK)):
+                self.left_out.append(name)
+            elif path.suffix.lower() == ".zip":
+                self._open_archive(path, f"{name}/")
+            else:
+                self._members[name] = partial(_opened, path)
 
-    def _open_backup(self, path: Path) -> None:
+    def _add_file(self) -> None:
+        path = self.path
+        if not path.is_file():
+            raise BadRequest("import", Text("{path} is neither a file nor a folder", path=path))
+        if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
+            self._open_archive(path, "")
+            return
+        self._members[path.name] = partial(_opened, path)
+        if is_tar(self.beginning(path.name, _TAR_HEAD)):
+            self._open_backup()
+
+    def _open_backup(self) -> None:
+        path = self.path
         try:
             with open(open_outside(path), "rb") as file:
                 inside = [*members(path, file)]
@@ -169,13 +177,11 @@ class Source:
         self._members = {member.name: partial(_opened, path, member) for member, safe in is_safe.items() if safe}
         self.left_out += [member.name for member, safe in is_safe.items() if not safe]
 
-    def _open_archive(self, place: Path | IO[bytes], prefix: str, *, deep: bool) -> None:
+    def _open_archive(self, path: Path, prefix: str) -> None:
         try:
-            archive = self._archives.enter_context(zipfile.ZipFile(place))
+            archive = self._archives.enter_context(zipfile.ZipFile(path))
         except (zipfile.BadZipFile, OSError, ValueError):
-            raise NotImported(
-                self.path, Text("it is no ZIP archive, or not a whole one"), Text("export or copy it again; nothing was added")
-            ) from None
+            raise NotImported(path, Text("it is no ZIP archive, or not a whole one"), _AGAIN) from None
         for info in archive.infolist():
             if info.is_dir():
                 continue
@@ -185,20 +191,14 @@ class Source:
                 self.left_out.append(prefix + info.filename)
                 continue
             if info.flag_bits & 1:
-                raise NotImported(
-                    self.path, Text("it is encrypted"), Text("unpack it with its password, and import the folder")
-                )
+                raise NotImported(path, Text("it is encrypted"), Text("unpack it with its password, and import the folder"))
             if info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1):
                 raise NotImported(
-                    self.path,
+                    path,
                     Text("{name} in it grows more than two hundred times when it is unpacked", name=info.filename),
                     Text("unpack it yourself, look at it, and import the folder; nothing was added"),
                 )
-            if deep and info.filename.lower().endswith(".zip"):
-                with self.reading(name):
-                    self._open_archive(archive.open(info), f"{name}/", deep=False)
-            else:
-                self._members[name] = partial(archive.open, info)
+            self._members[name] = partial(archive.open, info)
 
     def close(self) -> None:
         """Close the archives."""
@@ -293,30 +293,17 @@ class Source:
         A large value has its beginning alone.
         """
         if self._first[0] != name:  # each kind asks
-            value = self._first_line(name) if name.endswith(".jsonl") else self._beginning_of_json(name)
-            self._first = name, value
+            objects = (value for _, value in self.lines(name) if isinstance(value, dict))
+            self._first = name, next(objects, None) if name.endswith(".jsonl") else self._beginning_of_json(name)
         return self._first[1]
-
-    def _first_line(self, name: str) -> Any:
-        return next((value for _, value in self.lines(name) if isinstance(value, dict)), None)
 
     def _beginning_of_json(self, name: str) -> Any:
         import ijson
 
         builder = ijson.ObjectBuilder()
-        try:
-            with self._json(name) as file:
-                _build(builder, file)
-        except PermissionError:
-            if not self._leaves_out:  # who names it says why it is not read
-                raise
-            self.left_out.append(name)
-        except NotImported:
-            with suppress(NotImported, ijson.JSONError):
-                data = self.beginning(name, _MOST_AT_ONCE)
-                if (encoding := encoding_of(data)) not in ("UTF-8", ""):  # its reader says what converts it
-                    builder = ijson.ObjectBuilder()
-                    _build(builder, BytesIO(data[:_HEAD_IN_OTHER].decode(encoding, "ignore").encode()))
+        with suppress(NotImported), self._json(name) as file:
+            for event, value in itertools.islice(ijson.basic_parse(file, use_float=True), _HEAD_EVENTS):
+                builder.event(event, value)
         value = getattr(builder, "value", None)
         return next((item for item in value if isinstance(item, dict)), None) if isinstance(value, list) else value
 
@@ -345,13 +332,13 @@ class Source:
         except UnicodeDecodeError:
             raise self.no_utf8(name) from None
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError):
-            raise self._damaged(name, Text("it is cut off or damaged")) from None
+            raise self._damaged(name) from None
         except OSError as error:
             if error.errno is not None:
                 raise
-            raise self._damaged(name, Text("it is cut off or damaged")) from None  # bzip2's own
+            raise self._damaged(name) from None  # bzip2's own
         except no_json:
-            raise self._damaged(name, self.encoded(name) or Text("it is cut off or damaged")) from None
+            raise self._damaged(name, self.encoded(name)) from None
 
     def no_utf8(self, name: str) -> NotImported:
         """Return that a text is in another encoding, with the command that converts it where that is known."""
@@ -366,18 +353,11 @@ class Source:
         place = self._place(name)
         return not_utf8(self.beginning(name, _MOST_AT_ONCE), place if place.is_file() else None)
 
-    def _damaged(self, name: str, why: Any) -> NotImported:
-        return NotImported(self._place(name), why, Text("export or copy it again; nothing was added"))
+    def _damaged(self, name: str, why: Text | None = None) -> NotImported:
+        return NotImported(self._place(name), why or Text("it is cut off or damaged"), _AGAIN)
 
     def _place(self, name: str) -> Path:
         return self.path if name == self.path.name else self.path / name
-
-
-def _build(builder: Any, file: IO[bytes]) -> None:
-    import ijson
-
-    for event, value in itertools.islice(ijson.basic_parse(file, use_float=True), _HEAD_EVENTS):
-        builder.event(event, value)
 
 
 def _opened(path: Path, member: Member | None = None) -> IO[bytes]:

@@ -33,7 +33,7 @@ from ..text.foreign_text import printable_line
 from ..workspace import Workspace
 from .kinds import CLIENTS, WORKSPACE, kinds_of, logs_of
 from .memories import LIST, MOST_A_DAY, copy_notes, forget_theirs, is_taken, notes_of, take_texts
-from .run import Import, keep_unread, of_no_kind, reading_of
+from .run import Import, of_no_kind, reading_of
 from .source import NotImported, Source, entries
 from .talk import Conversation, Said
 
@@ -115,7 +115,7 @@ class Taking:
             if not modes.S_ISREG(stat.st_mode) or (name and self._is_workspace and not is_taken(name)):
                 continue
             if stat.st_size > _MOST_BYTES:
-                self._leave_out(name or root.name, Text("it is larger than 500 MB; `recalld import PATH` reads it"))
+                self._leave_out(root, [name], Text("it is larger than 500 MB; `recalld import PATH` reads it"))
             else:
                 files[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
         return files
@@ -155,16 +155,11 @@ class Taking:
         self._ws.events.transition("source_refused", why, what=name, source=name, why=why)
         if self._source.forgets:
             self.forget()
-        is_again = not self._source.every
         for root, names in batches:
             self._now, before = truncate_to_ms(self._clock()), self.state.messages
             try:
                 self._read(root, names, control)
-                if not is_again and names is batches[-1][1]:  # what has come meanwhile would wait until the next round
-                    self.keep()
-                    is_again = True
-                    batches += [*self._batches(at_once=at_once)] if self.look() else []
-                if not self._source.every or names is batches[-1][1]:  # else a round that is broken off would wait
+                if names is batches[-1][1]:  # else a round that is broken off would wait
                     self.state.taken = to_wire(self._now)
             finally:
                 self.keep()
@@ -200,16 +195,13 @@ class Taking:
             waits = self._bring_in(root, names, control)
         except FileNotFoundError:  # it has left meanwhile
             return
-        except (NotImported, PermissionError) as error:
-            if isinstance(error, PermissionError) and not Path(os.fsdecode(error.filename or "/")).is_relative_to(root):
-                raise  # it is the workspace's own trouble
+        except NotImported as error:
             if len(names) > 1:
-                for half in (names[: len(names) // 2], names[len(names) // 2 :]):
-                    self._read(root, half, control)
+                for name in names:
+                    self._read(root, [name], control)
                 return
             waits = set()
-            why = error.why if isinstance(error, NotImported) else Text("it can't be read ({why})", why=why_refused(error))
-            self._leave_out(names[0] or root.name, why, _key(root, names[0]))
+            self._leave_out(root, names, error.why)
         if not control.should_stop():
             for key in (_key(root, name) for name in {*names} - waits):
                 self.state.done[key] = self.state.pending.pop(key)[0]
@@ -220,40 +212,31 @@ class Taking:
         only = names if root.is_dir() else None
         settled = {name for name in names if self._now - state.pending[_key(root, name)][1] >= _SETTLED} if only else None
         with closing(Source(root, only)) as source:
-            files = kinds_of(source, self._source.kind)
-            if not (self._source.kind or files or notes_of(source)) and source.names and len(names) == 1:
+            files, notes = kinds_of(source, self._source.kind), notes_of(source)
+            if not (self._source.kind or files or notes) and source.names and len(names) == 1:
                 raise of_no_kind(source)
             reading = reading_of(ws, source, self._now, settled=settled, wanted=self._is_wanted)
             done = Import(ws, files, reading, self._now).run(control)
-            keep_unread(ws, reading)
             state.messages += done.added
             state.unread += sum(done.unread.values())
-            why = Text("its name is not UTF-8; rename it")
-            self._leave_out_all(root, {*names} & {*source.left_out}, why)
+            self._leave_out(root, {*names} & {*source.left_out}, Text("its name is not UTF-8, or it may not be read"))
             if self._is_workspace:
                 self._take_texts(source, root)
             elif not self._source.kind and WORKSPACE not in files:
-                self._copy_notes(source, root)
-                self._name_strange(source, root, {*names} & {*source.names}, {*chain(*files.values())})
+                copied = copy_notes(ws, source, state.notes, dry_run=False)
+                self._leave_out(root, copied.different, _NOTE_IS_OTHER)
+                self._leave_out(root, {*copied.left_out} & {*notes}, Text("it is larger than 20 MB, or no name of a note"))
+                strange = {*names} & {*source.names} - {*notes}.union(*files.values())
+                if "" not in chain(*files.values()):
+                    why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
+                    self._leave_out(root, sorted(strange)[:1], why)
         return reading.waits
 
     def _take_texts(self, source: Source, root: Path) -> None:
         inside, lines = [name for name in source.names if is_taken(name)], {*self.state.lines}
         edited = take_texts(self._ws, source, self._source.name, inside, self._now, lines, self.state.notes)
         self.state.lines = tuple(sorted(lines))
-        self._leave_out_all(root, [f"memory/{name}" for name in edited], _NOTE_IS_OTHER)
-
-    def _copy_notes(self, source: Source, root: Path) -> None:
-        """Copy the notes next to the logs."""
-        copied = copy_notes(self._ws, source, self.state.notes, dry_run=False)
-        self._leave_out_all(root, copied.different, _NOTE_IS_OTHER)
-        self._leave_out_all(root, copied.too_large, Text("notes of more than 20 MB are not searched"))
-
-    def _name_strange(self, source: Source, root: Path, names: set[str], read: set[str]) -> None:
-        """Name one of the files that are no notes, and that no reader has *read*; "" stands for all."""
-        strange = [] if "" in read else sorted(names - read - {*notes_of(source)})
-        why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
-        self._leave_out_all(root, strange[:1], why)
+        self._leave_out(root, (f"memory/{name}" for name in edited), _NOTE_IS_OTHER)
 
     def _is_wanted(self, conversation: Conversation, entry: Said) -> bool:
         since, patterns = self._source.since, self._source.sessions or self._ws.config.sources.sessions
@@ -272,14 +255,11 @@ class Taking:
             return left
         return Wanted()
 
-    def _leave_out_all(self, root: Path, names: Iterable[str], why: str) -> None:
+    def _leave_out(self, root: Path, names: Iterable[str], why: str) -> None:
+        """Name the files that were left out, each until it changes."""
         for name in names:
-            self._leave_out(name, why, _key(root, name))
-
-    def _leave_out(self, name: str, why: str, key: str = "") -> None:
-        """Name a file that was left out; *key*: until it changes."""
-        if len(self.state.left) < _MOST_NAMED:
-            self.state.left[printable_line(name)] = {**_stored(why), "key": key}
+            if len(self.state.left) < _MOST_NAMED:
+                self.state.left[printable_line(name or root.name)] = {**_stored(why), "key": _key(root, name)}
 
     def keep(self) -> None:
         """Write down how far the source is read."""

@@ -19,8 +19,6 @@ _ARGUMENTS: Final = (
     *("command", "cmd", "file_path", "filePath", "path", "pattern"),
     *("query", "url", "description", "prompt", "name"),
 )
-#: Places of unread entries that are named one by one.
-_MOST_NAMED: Final = 10_000
 #: Who has said what nobody is named for: it is not the owner.
 SOMEONE: Final = "someone"
 #: Characters of the name of a kind of entries: it comes from a file.
@@ -68,30 +66,20 @@ class Reading:
     What a reader gets: the *source*, and the *zone* of times without one; and where it counts what it does not take.
 
     No time after *latest* is believed, but where another workspace has filed it. *dates* is the order of day and month, "" to
-    find it. *sessions* returns the conversations that the workspace has, *is_known* whether it has a message of this id. A file
-    that may not be whole yet is passed over, and put into *waits*, but for those in *settled*. `unread` counts the entries that
-    could not be read, by their kind, `places` names where these are; `left_out` counts those that are no talk, by the name that
-    their program gives to their kind. Only what *wanted* accepts is taken.
+    find it. A file that may not be whole yet is passed over, and put into *waits*, but for those in *settled*. `unread` counts
+    the entries that could not be read, by their kind; `left_out` counts those that are no talk, by the name that their program
+    gives to their kind. Only what *wanted* accepts is taken.
     """
 
     source: Source
     zone: tzinfo
     latest: datetime
     dates: str = ""
-    sessions: Callable[[], Iterable[str]] = tuple
-    is_known: Callable[[str], bool] = bool
     wanted: Callable[[Conversation, Said], object] = lambda _conversation, _entry: True
     settled: Container[str] | None = None
     waits: set[str] = field(default_factory=set)
     unread: Counter[str] = field(default_factory=Counter)
-    places: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-
-    def note(self, kind: str, place: str) -> None:
-        """Count an entry that could not be read, and name its place: a member of an archive, and a number in it."""
-        self.unread[kind] += 1
-        if len(self.places) < _MOST_NAMED:
-            self.places.append(printable_line(f"{kind}\t{place}"))
 
     def leave_out(self, kind: str) -> None:
         """Count an entry that is no talk."""

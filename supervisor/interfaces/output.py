@@ -47,7 +47,6 @@ _LABELS: Final = {
     "undated": "without a time",
     "noTalk": "no talk, left out",
     "different": "not copied: another has the name",
-    "tooLarge": "not copied: over 20 MB",
 }
 _WIRE_TIME: Final = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 

@@ -9,22 +9,14 @@ from ..archive.memory_folder import DIGEST
 from ..protocol.paths import Period
 from ..storage.control import author, noting
 from ..storage.errors import BadRequest
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from ..text.comparing import Hunk, without
 from ..text.record import record
 from ..workspace import Workspace
 from .operation import Request, Visible, operation
 
 #: Kinds of acts that are never taken back; those of the supervisor alone, "archived" and "summary", are of 0.28 and older.
-_LASTING: Final = {
-    "archived": msgid("filing can't be undone: the words are where they belong; `recalld forget` takes words back"),
-    "summary": msgid(
-        "the supervisor writes summaries by itself; edit it in memory/summary/, or have it written again with `recalld summary redo`"
-    ),
-    "forgotten": msgid("what was forgotten is gone for good; that is what forgetting is for"),
-    "hand": msgid("this was done by hand, or by another program; an editor can take it back"),
-    "undone": msgid("this took an act back; an undoing is not undone, do the act again"),
-}
+_LASTING: Final = ("archived", "summary", "forgotten", "hand", "undone")
 
 
 @record(kw_only=True)
@@ -67,7 +59,12 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
             else _which(acts),
         )
     if act.kind in _LASTING:
-        raise BadRequest(act.id, Text(_LASTING[act.kind]))
+        raise BadRequest(
+            act.id,
+            Text(
+                "such an act is not taken back; what can be is a line that was written, replaced, ended or deleted, an edit of a summary, and a prune"
+            ),
+        )
     if act.undone:
         return Undone(act.id, act.kind, sentence_of(act), done=False)
     with noting():  # what is done for it is no act of its own

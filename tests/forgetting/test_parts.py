@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.archive.tombstones import Tombstones
-from recalld.supervisor.forgetting.logs import with_new_names
+from recalld.supervisor.forgetting.logs import without_names
 from recalld.supervisor.forgetting.wanted import Trace
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
@@ -51,4 +51,4 @@ def test_tombstones_with_a_broken_line_keep_the_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("day", "left"), [("2026-01-28", "2026-01-28-forgotten"), ("2026-02-31", "forgotten")])
 def test_name_of_a_file_that_is_gone_is_the_same_with_a_path_and_without(day: str, left: str) -> None:
     log = f'{{"file": "memory/{day}-钥匙.md", "name": "{day}-钥匙"}}'.encode()
-    assert with_new_names([], {}, lambda _: True, False, log).decode() == f'{{"file": "memory/{left}.md", "name": "{left}"}}'
+    assert without_names([], lambda _: True, False, log).decode() == f'{{"file": "memory/{left}.md", "name": "{left}"}}'

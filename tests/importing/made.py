@@ -9,15 +9,14 @@ ChatGPT's and Claude's exports as their parsers read them, Telegram's "Export ch
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recalld.supervisor.importing import source
 from recalld.supervisor.protocol.connections import State, read_state
-from recalld.supervisor.storage.disk import open_outside
 from tests.world import WITHOUT_MODEL, World, at
 
 
@@ -204,12 +203,7 @@ def workspace(folder: Path) -> Path:
 def refuse(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let no file of this name be read: for root every file can be."""
 
-    def refusing(path: Path) -> int:
-        if path.name == name:
-            raise PermissionError(13, "Permission denied", str(path))
-        return open_outside(path)
-
-    monkeypatch.setattr(source, "open_outside", refusing)
+    monkeypatch.setattr(os, "access", lambda path, _how: Path(path).name != name)
 
 
 def state_of(world: World, name: str) -> State:

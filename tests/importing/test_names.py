@@ -107,8 +107,8 @@ def test_import_of_a_folder_of_any_name_stays_below_notes(world, log, name, monk
 @pytest.mark.parametrize(
     ("language", "sentence"),
     [
-        ("en", "Left out: 2. These are links, or their names lead elsewhere or can't be those of files: ../上.md, 链接.md"),
-        ("zh", "有 2 个没有导入，它们是链接，或者名字指向别处、不能作文件名：../上.md、链接.md"),
+        ("en", "have names that lead elsewhere or can't be those of files: ../上.md, 链接.md"),
+        ("zh", "有 2 个没有导入，它们是链接、太大、不能读取，或者名字指向别处、不能作文件名：../上.md、链接.md"),
     ],
 )
 @pytest.mark.parametrize("dry_run", [["--dry-run"], []])

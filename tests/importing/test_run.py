@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -48,8 +47,8 @@ def dated(world: World) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(world.root.glob("memory/2*.md"))}
 
 
-def days_of_talk(folder: Path, days: int, each: int = 700) -> Path:
-    """ChatGPT's export of *days* days, with more messages than two batches."""
+def days_of_talk(folder: Path, days: int, each: int = 8) -> Path:
+    """ChatGPT's export of *days* days."""
     nodes = {}
     for n in range(days * each):
         key, time = f"n{n}", 1764547200 + (n // each) * 86400 + n % each
@@ -72,9 +71,10 @@ def test_import_of_a_newer_export_adds_what_is_new_and_what_was_edited(world, lo
     assert b"Hi Jonas" in b"".join(dated(world).values())
 
 
-def test_import_leaves_the_newest_messages_at_the_end_of_the_history(world, log):
+def test_import_leaves_the_newest_messages_at_the_end_of_the_history(world, log, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.importing.run._BATCH", 10)
     world.write([message(f"live-{n}", f"2026-01-31T09:{n:02d}", f"今天的第 {n} 条") for n in range(30)])
-    run(world, days_of_talk(log, 2))
+    run(world, days_of_talk(log, 4, 60))
     assert [raw["id"] for raw in world.history()][-20:] == [f"live-{n}" for n in range(10, 30)]
 
 
@@ -135,14 +135,12 @@ def test_import_keeps_no_private_words_and_no_output_of_tools(world, log):
 def test_import_gives_a_message_without_a_time_that_of_its_neighbour(world, log):
     done = run(world, made.json_lines(log))
     assert (done.added, done.undated, done.unread) == (3, 2, {"message": 2})
-    assert done.unread_file
-    assert done.unread_file.read_text().startswith("message\ttalk.jsonl-4.0")
 
 
-def test_import_counts_the_calls_of_a_model_and_their_days(tmp_path, log):
-    world = World(tmp_path / "w", NOW, '[archive]\ntimezone = "UTC"\n[llm]\nmodel = "m"\nmax_calls_per_day = 2\n')
+def test_import_counts_the_calls_of_a_model(tmp_path, log):
+    world = World(tmp_path / "w", NOW, '[archive]\ntimezone = "UTC"\n[llm]\nmodel = "m"\n')
     done = run(world, days_of_talk(log, 5, 4), dry_run=True)
-    assert (done.calls, done.days_of_calls) == (5, 3)
+    assert done.calls == 5
 
 
 def test_import_keeps_the_words_of_the_owner_as_the_owners(world, log):
@@ -192,10 +190,10 @@ def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsy
     assert '"me": "Jonas"' in printed("--me", "Jonas", "--json")
 
 
-def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world, log):
+def test_import_of_whatsapp_that_was_loaded_down_again_goes_on_with_the_same_chat(world, log):
     path = made.whatsapp(log)
     first = run(world, path)
-    renamed = log / "Mira, the newest.txt"
+    renamed = log / "WhatsApp Chat with Mira (1).txt"
     renamed.write_text(path.read_text(encoding="utf-8") + "[14.01.26, 09:00:00] Mira: 带上手套\n", encoding="utf-8")
     other = log / "WhatsApp Chat with Ole.txt"
     other.write_text("[14.01.26, 09:00:00] Ole: hi\n", encoding="utf-8")
@@ -296,17 +294,6 @@ def test_staging_is_a_file_without_a_name_and_leaves_the_environment_alone(log):
         assert (staged.count(), [*log.iterdir()], dict(os.environ)) == (8, [], before)
 
 
-def test_staging_is_elsewhere_where_its_folder_is_read_only(log, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(log))
-    monkeypatch.setattr(os, "access", lambda path, _how: path == log)  # for root every folder can be written
-    with contextlib.closing(Staging(log / "只读", NOW, NOW)) as staged:
-        staged.add([(Conversation(id="1", channel="x"), Said(id="", at=NOW, role="user", text="花生"))])
-        assert staged.count() == 1
-    monkeypatch.setattr(tempfile, "tempdir", str(log / "none"))
-    with pytest.raises(OSError, match=r"/none'$"):  # no name that nobody has given
-        Staging(log / "只读", NOW, NOW)
-
-
 def test_staging_says_that_the_disk_is_full(log):
     talk = ((Conversation(id="1", channel="x"), Said(id=str(n), at=NOW, role="user", text="字" * 900)) for n in range(50))
     with contextlib.closing(Staging(log, NOW, NOW)) as staged:
@@ -323,37 +310,18 @@ def test_import_names_json_of_others_that_it_may_not_read(world, log, monkeypatc
     assert (done.added, done.left_out) == (1, ("密.json",))
 
 
-def test_import_opens_archives_by_their_bytes_but_no_documents(world, log):
-    for name in ("导出.zip.1", "备份", "报告.docx"):
-        with zipfile.ZipFile(log / name, "w") as archive:
-            archive.writestr("a.json", json.dumps([{"role": "user", "content": f"在{name}里"}]))
-    run(world, log)
-    assert all(name in b"".join(dated(world).values()).decode() for name in ("在导出.zip.1里", "在备份里"))
-    assert "报告" not in b"".join(dated(world).values()).decode()
-
-
 def test_import_reads_content_of_history_json_beside_a_log(world, log):
     made._json(log / "history.json", [{"id": "h1", "role": "user", "content": "好", "createdAt": "2026-01-05T09:00:00.000Z"}])
     made.claude_code(log)
     assert run(world, log).added == 5
 
 
-def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log):
+def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log, monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.importing.run._BATCH", 10)
     path = days_of_talk(log, 4)
     stops = iter([False, True])
     stopped = run(world, path, Control(lambda: next(stops)))
-    assert 0 < stopped.added == stopped.messages - stopped.left < 2800
+    assert 0 < stopped.added == stopped.messages - stopped.left < 32
     assert stopped.last == run(world, path, dry_run=True).last, "what is found is told whole"
     rest = run(world, path)
     assert (rest.added, rest.left) == (stopped.left, 0)
-
-
-def test_import_of_no_message_leaves_the_list_of_an_earlier_one(tmp_path, log):
-    world = World(tmp_path / "ws", NOW)
-    made._lines(log / "talk.jsonl", {"role": "user", "content": "周五交稿"}, {"role": 5})
-    kept = run(world, log).unread_file
-    assert kept
-    before = kept.read_bytes()
-    with pytest.raises(NotImported, match="no message"):
-        run(world, made._lines(tmp_path / "none.jsonl", {"role": "user", "words": 5}))
-    assert kept.read_bytes() == before

@@ -15,7 +15,7 @@ from recalld.supervisor.checks import services
 from recalld.supervisor.checks.backup import create
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.forgetting import sweep
-from recalld.supervisor.forgetting.wanted import wanted
+from recalld.supervisor.forgetting.wanted import By, wanted
 from recalld.supervisor.importing import sources
 from recalld.supervisor.importing.run import bring_in
 from recalld.supervisor.importing.sources import Taking, take_in
@@ -53,8 +53,8 @@ def texts(world: World) -> list[str]:
     return sorted(block.text for blocks in world.dated_files().values() for block in blocks)
 
 
-def forget(world: World, identity: str) -> None:
-    sweep.begin(world.ws, wanted(world.ws, "message", identity, NOW), world.clock.forward(seconds=1), os.urandom(32))
+def forget(world: World, value: str, by: By = "message") -> None:
+    sweep.begin(world.ws, wanted(world.ws, by, value, NOW), world.clock.forward(seconds=1), os.urandom(32))
     sweep.sweep(world.ws, world.clock())
 
 
@@ -309,8 +309,7 @@ def test_more_than_fifty_at_once_wait_until_a_person_says_so(tmp_path):
     there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 51))
     world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"\nforgets = true')
     now_of(world, "lap")
-    for identity in {block.id for blocks in there.dated_files().values() for block in blocks}:
-        forget(there, identity)
+    forget(there, "2026-01-20", "day")
     now_of(world, "lap")
     assert (len(texts(world)), state_of(world, "lap").waits) == (51, 51)
     assert [fault.why for fault in services.sources(Look(world.ws, NOW, {}))]
@@ -322,16 +321,14 @@ def test_more_than_fifty_at_once_wait_until_a_person_says_so(tmp_path):
 
 
 def test_fifty_a_day_are_forgotten_however_often_the_source_is_looked_at(tmp_path):
-    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 60))
+    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 30), *talk("2026-01-21T09:00", 30))
     world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"\nforgets = true')
     now_of(world, "lap")
-    ids = [block.id for blocks in there.dated_files().values() for block in blocks]
-    for these, stand in ((ids[:30], 30), (ids[30:], 30)):
-        for identity in these:
-            forget(there, identity)
+    for day in ("2026-01-20", "2026-01-21"):
+        forget(there, day, "day")
         world.forward(hours=1)
         now_of(world, "lap")
-        assert len(texts(world)) == stand
+        assert len(texts(world)) == 30
     world.forward(hours=23)
     now_of(world, "lap")
     assert texts(world) == []
@@ -404,16 +401,3 @@ def test_round_of_a_source_is_read_to_its_end_before_the_next(tmp_path, monkeypa
     look(world, hours=1)
     world.archive(everything=True)
     assert len(texts(world)) == 6
-
-
-def test_round_of_a_source_sees_what_appears_while_it_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "_BATCH_FILES", 1)
-    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"\nevery = "6h"')
-    for name in ("a", "c"):
-        made._lines(tmp_path / "log" / f"{name}.jsonl", SAID)
-    batches = take_in(world.ws, world.clock, UNLIMITED)
-    assert next(batches)
-    made._lines(tmp_path / "log" / "b.jsonl", SAID | {"content": "后来的"})
-    list(batches)
-    world.archive(everything=True)
-    assert {*texts(world)} == {"周五交稿", "后来的"}

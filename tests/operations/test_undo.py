@@ -159,7 +159,7 @@ def test_undo_refuses_to_undo_an_undoing(world: World) -> None:
     write(world, "住在杭州")
     take_back(world, last_id(world))
     assert last_id(world).startswith("u-")
-    with pytest.raises(BadRequest, match="again"):
+    with pytest.raises(BadRequest, match="not taken back"):
         take_back(world, last_id(world))
 
 

@@ -84,8 +84,8 @@ ANSWERS: Final = {
     "import": (
         "import . --dry-run",
         [
-            *("messages", "added", "left", "conversations", "days", "first", "last", "undated", "unread", "unreadFile"),
-            *("calls", "daysOfCalls", "kinds", "notes", "people", "me", "leftOut"),
+            *("messages", "added", "left", "conversations", "days", "first", "last", "undated", "unread"),
+            *("calls", "kinds", "notes", "people", "me", "leftOut"),
         ],
     ),
     "run --once": ("run --once", ["archived", "files"]),

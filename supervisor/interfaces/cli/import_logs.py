@@ -76,7 +76,7 @@ def import_logs(
             call.say(Text("Entries that could not be read: {count}.", count=sum(left.values())))
         if getattr(done, "left", 0):
             return _STOPPED
-        is_whole &= not (left or done.left_out or getattr(done, "different", ()) or getattr(done, "too_large", ()))
+        is_whole &= not (left or done.left_out or getattr(done, "different", ()))
     return 0 if is_whole else BadFile.exit_code
 
 
@@ -166,7 +166,7 @@ def _sentences(done: Imported | Copied, *, dry_run: bool) -> Iterator[Text]:
 
     if done.left_out:
         yield Text(
-            "Left out: {count}. These are links, or their names lead elsewhere or can't be those of files: {names}",
+            "Left out: {count}. They are links, too large, not readable, or have names that lead elsewhere or can't be those of files: {names}",
             count=len(done.left_out),
             names=done.left_out,
         )
