@@ -35,7 +35,6 @@ from ..storage.disk import place_below
 from ..storage.errors import AlreadyRuns, NewerFormat
 from ..storage.files import digest_of
 from ..text.foreign_text import decoded
-from ..text.record import record
 from ..workspace import Workspace
 from .source import Source
 from .talk import Conversation, Reading, Said, Talk, text_of
@@ -56,52 +55,36 @@ _DAY: Final = timedelta(days=1)
 # ── a person's notes ─────────────────────────────────────────────────────────
 
 
-@record(kw_only=True)
-class Copied:
-    """
-    How many notes there are, and how many of them were *copied*; the others are there already, but for two kinds.
-
-    *different* ones have the name of a note that is there with other words. *left_out* are no notes: links, what is too large
-    to be searched, and names that lead elsewhere, or where a note has the name of a folder.
-    """
-
-    notes: int
-    copied: int
-    different: tuple[str, ...]
-    left_out: tuple[str, ...]
-    folder: Path
-
-
 def notes_of(source: Source) -> list[str]:
     """Return the members that are notes: Markdown in UTF-8, with no part of its path hidden."""
     parts = {name: PurePosixPath(name).parts for name in source.named("*.md")}
     return [name for name, of in parts.items() if not any(part.startswith(".") or is_unfinished(part) for part in of)]
 
 
-def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run: bool) -> Copied:
+def notes_folder(ws: Workspace, source: Source) -> Path:
+    """Return the folder of the notes of a source; one that is hidden would never be read."""
+    return ws.paths.memory / "notes" / (source.path.stem.lstrip(".") or "imported")
+
+
+def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run: bool) -> dict[str, list[str]]:
     """
     Copy the notes that are not there yet; NotImported, and none is copied, for one that is no text.
 
+    Return their names by what became of them: "new", "same", or "different" where the name has other words here; "left out"
+    are those that are too large to be searched, and names that lead elsewhere, or where a note has the name of a folder.
     *known* has what was copied before, and grows: such a note follows its source until somebody changes or deletes it here.
     """
-    folder = f"notes/{source.path.stem.lstrip('.') or 'imported'}"  # what is hidden is never read
+    folder = notes_folder(ws, source).relative_to(ws.paths.memory)
     notes = {name: _note_at(source, name) for name in notes_of(source)}
-    done: dict[str, str] = {}
+    done: dict[str, list[str]] = {"new": [], "same": [], "different": [], "left out": []}
     for name, data in notes.items():
         place = place_below(ws.paths.memory, f"{folder}/{name}", from_here=True)
         is_below_note = place and any(above.is_file() for above in place.parents)
         if place is None or is_foreign(name) or is_below_note or len(data) > MOST_BYTES:
-            done[name] = "left out"
+            done["left out"].append(name)
         else:
-            done[name] = write_note(ws, place, name, data, known, dry_run=dry_run)
-    of = {how: tuple(name for name in done if done[name] == how) for how in ("new", "different", "left out")}
-    return Copied(
-        notes=len(notes) + len(source.left_out),
-        copied=len(of["new"]),
-        different=of["different"],
-        left_out=(*source.left_out, *of["left out"]),
-        folder=ws.paths.memory / folder,
-    )
+            done[write_note(ws, place, name, data, known, dry_run=dry_run)].append(name)
+    return done
 
 
 def _note_at(source: Source, name: str) -> bytes:

@@ -35,7 +35,7 @@ from ..storage.texts import Text
 from ..text.record import record
 from ..workspace import Workspace
 from .kinds import Kind, kinds_of, labels
-from .memories import Copied, copy_notes, notes_of
+from .memories import copy_notes, notes_folder, notes_of
 from .source import NotImported, Source
 from .talk import Conversation, Reading, Said, Talk
 
@@ -68,25 +68,29 @@ class Imported:
 
     *left* of them were not looked at, since it was told to stop; *first* and *last* are the times of the oldest and newest.
 
-    *kinds* are what was read, *notes* how many Markdown notes are next to it. *unread* counts what could not be
-    read by kind. *calls* is how many summaries a model will be asked for, None without a model.
-    *people* are the persons in the export of a messenger, and how much each said; *me* is the one whose words are the owner's,
-    "" for none. *left_out* was not read: links, names that lead elsewhere, and what may not be read. *no_talk* counts the
-    entries that nobody said, by the name that their program has for their kind.
+    *kinds* are what was read. *unread* counts what could not be read by kind. *calls* is how many summaries a model will be
+    asked for, None without a model. *notes* is how many Markdown notes there are: next to messages, or alone; then so many of
+    them were *copied* to the *folder*, and *different* ones have the name of one that is there with other words. *people* are
+    the persons in the export of a messenger, and how much each said; *me* is the one whose words are the owner's, "" for none.
+    *left_out* was not read: links, names that lead elsewhere, what may not be read. *no_talk* counts the entries that nobody
+    said, by the name that their program has for their kind.
     """
 
-    messages: int
-    added: int
-    left: int
-    conversations: int
-    days: int
-    first: datetime | None
-    last: datetime | None
-    undated: int
+    messages: int = 0
+    added: int = 0
+    left: int = 0
+    conversations: int = 0
+    days: int = 0
+    first: datetime | None = None
+    last: datetime | None = None
+    undated: int = 0
     unread: dict[str, int] = field(default_factory=dict)
     calls: int | None = None
     kinds: tuple[str, ...] = ()
     notes: int = 0
+    copied: int = 0
+    different: tuple[str, ...] = ()
+    folder: Path | None = None
     people: dict[str, int] = field(default_factory=dict)
     me: str = ""
     left_out: tuple[str, ...] = ()
@@ -111,7 +115,7 @@ def bring_in(
     dates: str = "",
     who: Callable[[Mapping[str, int]], str] = lambda _people: "",
     dry_run: bool = False,
-) -> Imported | Copied:
+) -> Imported:
     """
     Import the file, folder or archive at *path*, conversations or notes; with *dry_run* say what that would do.
 
@@ -121,7 +125,14 @@ def bring_in(
     with closing(Source(path)) as source:
         kinds, notes = kinds_of(source), notes_of(source)
         if not kinds and (notes or (source.left_out and not source.names)):
-            return copy_notes(ws, source, {}, dry_run=dry_run)
+            copied = copy_notes(ws, source, {}, dry_run=dry_run)
+            return Imported(
+                notes=len(notes) + len(source.left_out),
+                copied=len(copied["new"]),
+                different=tuple(copied["different"]),
+                folder=notes_folder(ws, source),
+                left_out=(*source.left_out, *copied["left out"]),
+            )
         if not kinds:
             raise of_no_kind(source)
         reading = reading_of(ws, source, now, dates)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.importing.memories import Copied
 from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.interfaces.cli.call import Call
@@ -41,10 +40,8 @@ def packed(folder: Path, *names: str, link: str = "") -> Path:
     return path
 
 
-def copied(world: World, path: Path, *, dry_run: bool = False) -> Copied:
-    done = bring_in(world.ws, path, world.clock(), UNLIMITED, dry_run=dry_run)
-    assert isinstance(done, Copied)
-    return done
+def copied(world: World, path: Path, *, dry_run: bool = False) -> Imported:
+    return bring_in(world.ws, path, world.clock(), UNLIMITED, dry_run=dry_run)
 
 
 def written(world: World) -> set[str]:
@@ -123,7 +120,6 @@ def test_import_of_whatsapp_reads_utf8_and_utf16_with_its_mark(world, log, encod
     path = log / "与小雨的 WhatsApp 聊天.txt"
     path.write_bytes(CHAT.encode(encoding))
     done = bring_in(world.ws, path, world.clock(), UNLIMITED)
-    assert isinstance(done, Imported)
     assert done.people == {"小雨": 1, "阿明": 1}
     assert [one["text"] for one in world.history()] == ["周五去体检", "好的，我陪你"]
 

@@ -38,9 +38,7 @@ class Killed(BaseException):
 
 
 def run(world: World, path: Path, control: Control = UNLIMITED, **more: Any) -> Imported:
-    done = bring_in(world.ws, path, world.clock(), control, **more)
-    assert isinstance(done, Imported)
-    return done
+    return bring_in(world.ws, path, world.clock(), control, **more)
 
 
 def dated(world: World) -> dict[str, bytes]:

@@ -85,7 +85,7 @@ ANSWERS: Final = {
         "import . --dry-run",
         [
             *("messages", "added", "left", "conversations", "days", "first", "last", "undated", "unread"),
-            *("calls", "kinds", "notes", "people", "me", "leftOut"),
+            *("calls", "kinds", "notes", "copied", "different", "folder", "people", "me", "leftOut"),
         ],
     ),
     "run --once": ("run --once", ["archived", "files"]),

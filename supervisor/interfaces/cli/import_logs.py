@@ -22,7 +22,6 @@ from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from ...forgetting.wanted import Wanted
-    from ...importing.memories import Copied
     from ...importing.run import Imported
     from ...workspace import Workspace
 
@@ -31,9 +30,8 @@ _STOPPED = 130
 #: People of a group that are named one by one.
 _MOST_NAMED = 12
 
-#: What of an import is said in sentences, and not as a row; and what is a row even if it is 0.
+#: What of an import is said in sentences, and not as a row.
 _SAID: Final = ("leftOut", "people", "me", "unread")
-_COUNTED: Final = ("added", "copied")
 #: What the rows of a source are called, where the words of its keys mean something else in other answers.
 _OF_SOURCE: Final = {"pending": "filesThatWait", "waits": "forgottenThereAlone"}
 
@@ -69,14 +67,15 @@ def import_logs(
         with call.control(stops=True) as control:
             done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=partial(_who, me), dry_run=dry_run)
         fields = wire(asdict(done))
-        rows = {key: value for key, value in fields.items() if key not in _SAID and (value or key in _COUNTED)}
+        counted = "copied" if done.folder else "added"  # a row even if it is 0
+        rows = {key: value for key, value in fields.items() if key not in _SAID and (value or key == counted)}
         shown = in_local_times(json.loads(as_json(rows)), call.zone)
         call.answer(fields, [as_text(shown, call.renderer()), *_sentences(done, dry_run=dry_run)])
-        if left := getattr(done, "unread", None):
-            call.say(Text("Entries that could not be read: {count}.", count=sum(left.values())))
-        if getattr(done, "left", 0):
+        if done.unread:
+            call.say(Text("Entries that could not be read: {count}.", count=sum(done.unread.values())))
+        if done.left:
             return _STOPPED
-        is_whole &= not (left or done.left_out or getattr(done, "different", ()))
+        is_whole &= not (done.unread or done.left_out or done.different)
     return 0 if is_whole else BadFile.exit_code
 
 
@@ -161,9 +160,7 @@ def _show_clients(call: Call) -> None:
     call.answer(logs, [*lines, others])
 
 
-def _sentences(done: Imported | Copied, *, dry_run: bool) -> Iterator[Text]:
-    from ...importing.memories import Copied
-
+def _sentences(done: Imported, *, dry_run: bool) -> Iterator[Text]:
     if done.left_out:
         yield Text(
             "Left out: {count}. They are links, too large, not readable, or have names that lead elsewhere or can't be those of files: {names}",
@@ -172,8 +169,6 @@ def _sentences(done: Imported | Copied, *, dry_run: bool) -> Iterator[Text]:
         )
     if dry_run:
         yield Text("Nothing was added; without --dry-run it is.")
-    if isinstance(done, Copied):
-        return
     if done.left:
         yield Text("Stopped before the end. The same command goes on there, and adds nothing twice.")
     if done.me:
