@@ -41,18 +41,18 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_469, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_385,
+        most=1_371,
         goal=950,
     ),
     Room("supervisor/host", most=2_516, goal=2_200),
     Room("supervisor/checks", most=2_985, goal=2_100),
-    Room("supervisor/importing", most=2_632, goal=1_400),
+    Room("supervisor/importing", most=2_498, goal=1_400),
     Room("supervisor/operations", most=1_938, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_924, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_919, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_066, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_131, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_903, goal=1_900),
-    Room("supervisor/interfaces", most=1_552, goal=1_500),
+    Room("supervisor/interfaces", most=1_551, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_450,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_185, goal=48_000)
+ALL: Final = Room("all", most=55_031, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=56_977, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_916, goal=48_000)
 
 
 def _lines(path: Path) -> int:
