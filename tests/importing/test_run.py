@@ -188,7 +188,7 @@ def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsy
     assert '"me": "Jonas"' in printed("--me", "Jonas", "--json")
 
 
-def test_import_of_whatsapp_that_was_loaded_down_again_goes_on_with_the_same_chat(world, log):
+def test_import_of_whatsapp_downloaded_again_goes_on_with_the_same_chat(world, log):
     path = made.whatsapp(log)
     first = run(world, path)
     renamed = log / "WhatsApp Chat with Mira (1).txt"
