@@ -69,7 +69,7 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import NoCall
-from recalld.worker.providers.server_answers import Capacity, Listed
+from recalld.worker.providers.server_answers import Capacity
 
 ZONE = ZoneInfo("Asia/Shanghai")
 IN_SHANGHAI = 'timezone = "Asia/Shanghai"'
@@ -211,9 +211,6 @@ _LINE = 60
 
 class SilentServer:
     """What a model behind the worker has beside its answers: its server says nothing of itself."""
-
-    def listed(self) -> Listed:
-        raise NotImplementedError
 
     def capacity(self) -> Capacity:
         return Capacity()

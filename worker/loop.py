@@ -15,11 +15,10 @@ instruction in a message is followed: the provider has no tools to call.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -259,8 +258,6 @@ def answer(
         return delivered(task, provider, clock, lambda: extract_of_talk(task.messages, zone, most))
     if not isinstance(provider, Model):
         raise BadConfig("llm.model", Text("no model is configured, so summaries are extracts; give llm.base_url and llm.model"))
-    if task.kind == "model-list":
-        return delivered(task, provider, clock, lambda: json.dumps(asdict(provider.listed())))
     prompt = tuple(Turn(turn["role"], turn["content"]) for turn in task.turns) or task.prompt  # type: ignore[arg-type]
     if task.kind not in REPLY_KINDS:
         is_test = task.kind == "model-test"

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
-from ..protocol.attachments import possible_names
 from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, undated_in, without_torn_end
 from ..protocol.inbox import ChatKind, chats_in
 from ..protocol.paths import SLUG, Period
@@ -62,7 +61,6 @@ class MemoryFile:
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages name; "" where one names none (`chats_in`)
     groups: frozenset[tuple[str, ChatKind]] = frozenset()  # the sessions whose chat is a group's by one of its messages
-    attachments: frozenset[str] = frozenset()  # what may be names of its pictures and files (`possible_names`)
     undated: int = 0  # messages of it whose time is that of their arrival (`undated_in`)
     source: Source = field(init=False, repr=False, compare=False)  # how a summary made from it names it
 
@@ -189,7 +187,6 @@ def memory_file(data: bytes, path: Path, day: date, digest: str, *, original: bo
         undated=len(undated_in(data, path)) if ours else 0,
         sessions=frozenset(chat.session for chat in chats),
         groups=frozenset((chat.session, chat.kind) for chat in chats if chat.session and not chat.is_direct),
-        attachments=possible_names(data) if ours else frozenset(),
     )
 
 

@@ -38,7 +38,7 @@ from .coverage import ExistingSummary, Made, MemoryFile, copies, existing_summar
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16
 #: The format of the table.
-_FORMAT: Final = 7
+_FORMAT: Final = 8
 #: How a value for which JSON has no form is read again, by the name of its field.
 _OF_DATED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "day": date.fromisoformat,
@@ -46,7 +46,6 @@ _OF_DATED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "ids": lambda numbers: array("I", numbers),
     "sessions": frozenset,
     "groups": lambda pairs: frozenset(map(tuple, pairs)),
-    "attachments": frozenset,
 }
 _OF_SUMMARY: Final[Mapping[str, Callable[[Any], Any]]] = {
     "period": Period,

@@ -8,7 +8,6 @@ import os
 import stat as modes
 from collections.abc import Iterator
 from datetime import timedelta
-from glob import escape, glob
 from pathlib import Path
 from pwd import getpwuid
 from shlex import quote
@@ -27,7 +26,6 @@ from .check import Faults, Look, bad, odd
 _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20
 #: The same limits as shares of the disk; the smaller limit counts, so that a small disk is not full from its first day.
 _FULL_PART, _SCARCE_PART = 1 / 20, 1 / 10
-_FULL_INODES, _SCARCE_INODES = 64, 2_000
 #: The name of a file of a workspace in a sentence.
 _FILE_NAME: Final = lazy_re(r"[\w./-]*\w\.(?:jsonl?|md|toml|bak|lock)(?![\w-])")
 #: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it and with its sentence.
@@ -174,14 +172,6 @@ def disk_space(root: Path) -> Faults:
             command=f"df -h {quote(str(root))}",
         )
         yield bad(why) if free < min(_FULL_BYTES, size * _FULL_PART) else odd(why)
-    if stats.f_files and stats.f_favail < _SCARCE_INODES:
-        why = Text(
-            "the disk of {root} has room for only {count} more files; delete some, `{command}` shows the disk.",
-            root=root,
-            count=stats.f_favail,
-            command=f"df -i {quote(str(root))}",
-        )
-        yield bad(why) if stats.f_favail < _FULL_INODES else odd(why)
 
 
 def clock(look: Look) -> Faults:
@@ -224,24 +214,3 @@ def _logged(event: str, why: str, root: Path) -> Text:
         return Text(msgid("{why}.", "log"), why=why, event=event)
     file = _FILE_NAME.search(why.replace(f"{root}/", ""))
     return Text(msgid("{why}.", "refused"), why=why, what=file[0] if file else Text("the disk or the system"))
-
-
-#: Files of earlier versions that nothing writes any more, from the workspace; what `archive.places.LEFT` names, a supervisor
-#: deletes itself. Versions of history.json that were replaced while a program had them open and whose messages were taken in
-#: (until 0.28), what a fleet kept in the folder of its workspaces (until 0.32), a form of the long-term file's lines.
-LEFT_OVER: Final = (
-    ".recalld/replaced/history.json.*.*.*",
-    "prompts/memory-entry.*.md",
-    "../.fleet",
-    "../fleet.toml",
-)
-
-
-def left_over(look: Look) -> Faults:
-    """Yield one fault with the files of earlier versions that nothing writes any more."""
-    root = escape(str(look.ws.paths.root))
-    if files := [path for pattern in LEFT_OVER for path in sorted(glob(os.path.normpath(f"{root}/{pattern}")))]:
-        yield odd(
-            "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
-            files=list(map(quote, files)),
-        )

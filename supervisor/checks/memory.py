@@ -15,7 +15,6 @@ from ..archive.deletions import is_other
 from ..archive.history import history_copies
 from ..archive.quarantine import Unread
 from ..host.last_night import read_last_fsck
-from ..protocol.attachments import attachments_of
 from ..protocol.dated_file import undated_in
 from ..protocol.inbox import count_unread
 from ..protocol.message import InvalidEntry, Message
@@ -36,8 +35,6 @@ from .machine import walk, writable
 LONGEST_WAIT: Final = timedelta(days=1)
 #: The time within which a program that writes in the drop-box itself gives its file the name that it is to have.
 _WRITTEN_IN: Final = timedelta(minutes=1)
-#: The time within which a running supervisor has a change in the index.
-_INDEXED_IN: Final = timedelta(minutes=1)
 #: `status` looks at the encoding of so many notes, those that were changed last, of at most so many bytes each.
 _NEWEST_NOTES: Final = 100
 _NEWEST_BYTES: Final = 1 << 20
@@ -46,10 +43,6 @@ _WORDS: Final = 4
 #: A word below this rarity is an everyday word; one in more passages than this identifies none.
 _RARE: Final = 0.5
 _MOST_PASSAGES: Final = 20
-#: Files in which a message is looked for, messages of a file, and characters of a message.
-_MOST_FILES: Final = 20
-_MOST_MESSAGES: Final = 100
-_MOST_CHARS: Final = 4_000
 #: Hits among which the message has to be, and the longest search, in seconds.
 _HITS: Final = 100
 _PATIENCE_S: Final = 10.0
@@ -253,7 +246,7 @@ def known_losses(look: Look) -> Faults:
 
 def _unsound(look: Look, lost: int, damage: int) -> Text | None:
     """Return what an account found; None where nothing is wrong, or a quick check says already what is."""
-    if not (lost or damage) or look.no_history or any(map(any, (gone(look), damaged(look), attachments(look)))):
+    if not (lost or damage) or look.no_history or any(gone(look)) or any(damaged(look)):
         return None
     return Text(
         "messages lost: {lost}, files damaged: {damaged}; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
@@ -263,22 +256,6 @@ def _unsound(look: Look, lost: int, damage: int) -> Text | None:
 
 
 # ── other files ──────────────────────────────────────────────────────────────
-
-
-def attachments(look: Look) -> Faults:
-    """Yield the missing pictures and files that messages name; only dated files that name one are parsed."""
-    ws = look.ws
-    kept = {ws.paths.relative(ws.paths.attachments / name) for name in ws.files.disk.names(ws.paths.attachments)}
-    named = {name for message in [*ws.journal.unwritten.values()] for name in attachments_of(message.raw)}
-    for file in look.files:
-        if not file.attachments <= kept:
-            named.update(name for block in ws.memory.blocks(file.name) for name in attachments_of(block.fields))
-    if missing := sorted(named - kept):
-        yield bad(
-            "pictures or files of messages are gone ({count}), the first is {name}; `recalld fsck --repair`, with the supervisor stopped, brings back those of which there is a copy, `recalld fsck` lists the others.",
-            count=len(missing),
-            name=missing[0],
-        )
 
 
 def quarantine(look: Look) -> Faults:
@@ -334,9 +311,9 @@ def long_term(look: Look) -> Faults:
 
 def index(look: Look) -> Faults:
     """
-    Yield a fault if the index is damaged, is not kept up to date by a running supervisor, or does not find a message.
+    Yield a fault if the index is damaged, or does not find a message.
 
-    Without a supervisor the next search updates the index, so nothing is wrong. A change of the last minute may not be in yet.
+    `lasting` says that a supervisor can't update it, `supervisor` that one hangs.
     """
     ws = look.ws
     if ws.files.disk.is_read_only(ws.paths.root) or any(writable(look)):
@@ -344,33 +321,24 @@ def index(look: Look) -> Faults:
     inventory = ws.index.inventory()
     if inventory.damage:
         yield bad("the index can't be read: {why}; `recalld index rebuild` makes it again.", why=inventory.damage)
-    elif not inventory.differing:
+    elif not inventory.differing:  # the next search, or the supervisor, takes in what differs
         yield from found_again(look)
-    elif look.is_running:
-        newest = max((stat.st_mtime for _, stat in walk(ws.paths.memory)), default=0.0)
-        if look.now - datetime.fromtimestamp(newest, UTC) > _INDEXED_IN:
-            yield odd(
-                "the index is older than memory (files: {count}); `recalld index rebuild` brings it up to date.",
-                count=inventory.differing,
-            )
 
 
 def found_again(look: Look) -> Faults:
     """
     Yield the dated file of a message that the index does not find by the message's own rarest words; another file each day.
 
-    Another message that has all of these words will do, too.
+    Another message that has all of these words will do, too. Nothing is asked of a file without rare words.
     """
     ws = look.ws
     files = [file.name for file in look.files if file.ours]
-    first, ended = look.now.toordinal() % max(len(files), 1), read_ended(ws.files, ws.paths).messages
-    for name in (files[first:] + files[:first])[:_MOST_FILES]:
-        blocks = [block for block in ws.memory.blocks(name)[:_MOST_MESSAGES] if block.id not in ended]
-        rarest = [(block, _rarest_words(block.words, ws.index.frequency)) for block in blocks]
-        telling = [(block, words) for block, words in rarest if len(words) > 1]
-        if not telling:
+    name = files[look.now.toordinal() % len(files)] if files else ""
+    ended = read_ended(ws.files, ws.paths).messages
+    for message in ws.memory.blocks(name) if name else ():
+        words = _rarest_words(message.words, ws.index.frequency)
+        if len(words) < 2 or message.id in ended:
             continue
-        message, words = min(telling, key=lambda pair: sum(map(ws.index.frequency, pair[1])) / len(pair[1]))
         query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
         hits = ws.index.search(query, _HITS, deadline=within(_PATIENCE_S)).hits
         if not any(hit.unit.message == message.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits):
@@ -383,6 +351,6 @@ def found_again(look: Look) -> Faults:
 
 def _rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:
     """Return the tokens of *text* that are no everyday words and in the fewest passages by *frequency*, rarest first."""
-    rare = {token for token in tokens(text[:_MOST_CHARS]) if rarity_asked(token) >= _RARE}
+    rare = {token for token in tokens(text) if rarity_asked(token) >= _RARE}
     counts = {token: count for token in sorted(rare) if (count := frequency(token)) <= _MOST_PASSAGES}
     return sorted(counts, key=counts.__getitem__)[:_WORDS]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import stat as modes
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
-from ..host.workers import ask_worker
 from ..protocol.inbox import parse_inbox
-from ..protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
+from ..protocol.llm import find_key, model_of
 from ..protocol.paths import QUEUE_FOLDERS
-from ..protocol.task import AskedTask
 from ..replies.failures import FailedInputs
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
@@ -27,8 +24,6 @@ from .memory import LONGEST_WAIT
 _MOST_BYTES: Final = 8 << 20
 #: The least characters of a key that is searched for; shorter ones, such as "ollama", are no secrets and may be anywhere.
 _KEY_CHARS: Final = 16
-#: Seconds to get the list of models, including the start of the process that asks for it.
-_LIST_S: Final = 60.0
 #: Why the task of a group failed, by the reason in its result.
 _REASONS: Final = {
     "timeout": Text("the model did not answer in time"),
@@ -146,43 +141,6 @@ def tasks(look: Look) -> Faults:
 def why_failed(reason: str) -> str:
     """Return the text of the *reason* in a result."""
     return _REASONS.get(reason, reason)
-
-
-def model(look: Look) -> Faults:
-    """Yield a fault if the model can't be asked, if its server does not know it, or if its context window is too small."""
-    llm = look.ws.config.llm
-    # `paused` reports that the configuration names no model; the workers of a pool have the keys
-    if look.ws.extracting or not llm.model or look.ws.config.pool.url:
-        return
-    is_elsewhere = llm.base_url.startswith("https:") and not is_local(llm.base_url)
-    if find_key(llm.api_key_env, look.environ) == NO_KEY and (is_elsewhere or not llm.base_url):
-        missing = Text(  # not asked: many servers give their list without a key
-            "no key for {where} is found, neither in the variable {name} nor in a credential of systemd; `export {name}=KEY` gives it to this shell.",
-            where=without_credentials(llm.base_url) if llm.base_url else "OpenAI",
-            name=llm.api_key_env,
-        )
-        yield odd(missing) if is_elsewhere else bad(missing)  # a company's own server may need no key
-        return
-    # a worker asks, as only workers do
-    reply = ask_worker(look.ws.paths.root, AskedTask(id="model-list", kind="model-list"), _LIST_S, look.environ)
-    if reply.result is None or reply.result.status != "done":
-        why = reply.result.error if reply.result else reply.sentence.rstrip(".")
-        yield bad("the model can't be asked: {why}; `recalld model test` asks it again.", why=why)
-        return
-    listed: dict[str, Any] = json.loads(reply.result.text)
-    if listed["known"] is False:  # None where the server has no list
-        yield bad(
-            "the server does not have the model {model}, but {others}; correct llm.model in recalld.toml, `recalld model test` asks it then.",
-            model=llm.model,
-            others=listed["models"] or Text("none"),
-        )
-    elif listed["window"] and listed["window"] < llm.context_tokens:
-        yield bad(
-            "the window of {model} has {window} tokens, fewer than llm.context_tokens ({wanted}); lower that in recalld.toml, or give the model more, `recalld model test` asks it then.",
-            model=llm.model,
-            window=listed["window"],
-            wanted=llm.context_tokens,
-        )
 
 
 def meaning(look: Look) -> Faults:

@@ -23,11 +23,11 @@ from ..storage.disk import read_outside
 from ..storage.errors import BadConfig, why_refused
 from ..storage.texts import Text
 from .check import Faults, Look, bad, odd
-from .machine import disk_space
 from .units import SERVICE, Installation, below_head, installed
 
-#: For how long a hook that was out of time is told.
+#: For how long a hook that was out of time is told, and a nightly backup that failed: the next night has its own.
 _DAY: Final = timedelta(days=1)
+_TWO_NIGHTS: Final = timedelta(days=2)
 #: The rights that others must not have on the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
 #: Why there is no HTTP service, by the `reason` of the event `port_refused`.
@@ -55,11 +55,15 @@ def check_key(key: Path) -> None:
 
 
 def last_night(look: Look) -> Faults:
-    """Yield a fault if the last nightly backup failed, or if `care.on_trouble` could not be run."""
+    """
+    Yield a fault if the nightly backup of a night ago failed, or if `care.on_trouble` could not be run.
+
+    A failure that no night has repeated is of a timer that is no longer there.
+    """
     backup, fsck = read_last_backup(look.ws), read_last_fsck(look.ws)
     if fsck and fsck.failed:
         yield bad("the command of care.on_trouble failed: {why}; correct it in recalld.toml.", why=fsck.failed)
-    if backup and backup.failed:
+    if backup and backup.failed and look.now - backup.at <= _TWO_NIGHTS:
         yield bad(
             "the nightly backup failed on {time}: {why}; `{command}` tries again.",
             time=look.local_time(backup.at),
@@ -80,14 +84,6 @@ def units(look: Look) -> Faults:
             again=f"recalld service restart{options}",
             status=f"recalld service status{options}",
         )
-
-
-def service_faults(folder: Path, what: Installation) -> Faults:
-    """Yield the faults of a service with its units in *folder*: of these, its key file, and the disk that it writes to."""
-    yield from _of_the_units(folder, what)
-    yield from _of_the_key(what)
-    with suppress(OSError):  # the service itself reports that the workspace is gone
-        yield from disk_space(what.workspace)
 
 
 def _of_the_units(folder: Path, what: Installation) -> Faults:

@@ -7,10 +7,8 @@ A unit of somebody else is seen before anything is changed. A service that does 
 from __future__ import annotations
 
 import os
-import pwd
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import DEVNULL, CompletedProcess
 from typing import Any, Final
@@ -235,21 +233,3 @@ def _why_down(what: Installation, shown: dict[str, str]) -> str:
     if has_ended:
         return Text("it ended with exit code {code}", code=code)
     return Text("it was stopped") if result == "success" else Text("it failed, which systemd calls {result}", result=result)
-
-
-@contextmanager
-def as_user(user: str) -> Iterator[None]:
-    """Let root do what follows with the rights of the user, who may put a link in place of a folder meanwhile; "": as it is."""
-    if not user or os.geteuid():
-        yield
-        return
-    account, group, groups = pwd.getpwnam(user), os.getegid(), os.getgroups()
-    try:
-        os.setgroups([account.pw_gid])
-        os.setegid(account.pw_gid)
-        os.seteuid(account.pw_uid)
-        yield
-    finally:
-        os.seteuid(0)
-        os.setegid(group)
-        os.setgroups(groups)

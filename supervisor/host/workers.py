@@ -7,8 +7,8 @@ may be wrong, and a suspended machine must not cost a task. The courier has a th
 a pool.
 
 For a task that somebody waits for a running worker is there first; if none runs, one is started for such tasks alone.
-`ask_worker` has a worker do a single task without the queue and its files: `model test` and `doctor` ask the model with the key
-of their own shell, and `doctor` changes nothing (docs/decisions/0122-doctor-changes-nothing.md).
+`ask_worker` has a worker do a single task without the queue and its files: `model test` asks the model with the key of its own
+shell.
 """
 
 from __future__ import annotations

@@ -25,7 +25,6 @@ FOLDER: Final = "attachments"
 _DIGEST: Final = 32
 #: The name of a file in place of its base64, behind the head of its data URL; base64 itself has no dot.
 _NAMED: Final = lazy_re(r"(?P<head>data:[^,]{0,200},)?(?P<name>attachments/[0-9a-f]{32}\.[a-z0-9]{1,5})(?P<url>#url)?")
-_IN_FILE: Final = lazy_re(rb"attachments/[0-9a-f]{32}\.[a-z0-9]{1,5}")
 _DATA_URL: Final = lazy_re(r"data:(?P<type>[^;,]{0,100})[^,]{0,100};base64,", re.IGNORECASE)
 #: Fields that hold bare base64, and those that have its type.
 _BYTES: Final = frozenset({"data", "file_data", "base64", "b64_json", "bytes", "image", "images"})
@@ -123,11 +122,6 @@ def attachments_of(raw: Mapping[str, Any]) -> dict[str, str]:
 
     changed(raw, note)
     return names
-
-
-def possible_names(data: bytes) -> frozenset[str]:
-    """Return what may be names of attachments in a file, without parsing it: somebody's words may look like one too."""
-    return frozenset(name.decode() for name in _IN_FILE.findall(data))
 
 
 def kind_of(name: str) -> str:

@@ -38,7 +38,7 @@ LONGEST_RETRY_S: Final = 86_400
 SummaryKind: TypeAlias = Literal["daily-summary", "monthly-summary"]
 Status: TypeAlias = Literal["done", "failed"]
 #: What somebody waits for: a model's answer or an extract for a session, one word of the model, the list of its server.
-AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "model-list", "reply", "lookup"]
+AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "reply", "lookup"]
 #: Those whose answer a person reads: the answer to an input, and the second message after a look further.
 REPLY_KINDS: Final = ("reply", "lookup")
 #: Why there is no summary: what the worker reports, then what the supervisor finds in an answer (`summaries/quality.py`).

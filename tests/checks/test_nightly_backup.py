@@ -80,6 +80,7 @@ def test_backup_that_fails_deletes_nothing_and_is_told_until_one_succeeds(memory
         f"the nightly backup failed on 2026-01-29 04:20: {place} is not there; make the folder first; "
         f"`recalld backup nightly '{place}' --keep 1` tries again."
     )
+    assert verdict(Look(memory.ws, at("2026-01-31T05:00"), {}))[1], "no night has repeated it: nothing makes backups any more"
     last = read_last_backup(memory.ws)
     assert last
     assert last.file.endswith("2026-01-28.tar")

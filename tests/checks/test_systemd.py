@@ -7,25 +7,17 @@ The real one is in script/test-systemd, which boots a machine. What is asked for
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import CompletedProcess
-from types import SimpleNamespace
 
 import pytest
 
 from recalld.supervisor.checks import systemd
-from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.services import last_night
-from recalld.supervisor.checks.status import status
 from recalld.supervisor.checks.systemd import check_manager, install, installation, restart, state_of, uninstall
-from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, TIMER, Installation, remains
-from recalld.supervisor.host.last_night import LastBackup, keep_last, read_last_backup
-from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import run_command
+from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Installation
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from tests.kinds import OTHERS
 
@@ -232,44 +224,6 @@ def test_services_of_two_workspaces_are_apart(machine):
     assert uninstall(BARE) == HERE
     assert machine.tree() == work.units()
     assert installation(Installation(Path(), name="work")) == work
-
-
-@pytest.mark.parametrize("words", [["service", "uninstall"], ["service", "install", "--no-backup"]])
-def test_service_without_backups_forgets_a_failure_and_not_the_files(machine, world, words, tmp_path):
-    (world.root / "recalld.toml").touch()
-    (made := tmp_path / "备份.tar").touch()
-    keep_last(world.ws, LastBackup(world.clock(), str(tmp_path), 7, "", "磁盘满了", (str(made),)))
-    install(Installation(world.root, backups=tmp_path))
-    assert run_command(Call(["-w", str(world.root), *words])) == 0
-    last = read_last_backup(world.ws)
-    assert (last.failed, last.left) == ("", (str(made),))
-    assert status(Look(world.ws, world.clock(), {}))["lastBackup"] is None
-    assert not any(last_night(Look(world.ws, world.clock(), {})))
-
-
-def test_root_has_the_rights_of_the_user_while_it_writes_for_them(monkeypatch):
-    rights: list[object] = []
-    for name in ("setgroups", "setegid", "seteuid"):
-        monkeypatch.setattr(os, name, rights.append)
-    for name, value in {"geteuid": 0, "getegid": 1, "getgroups": [0, 4]}.items():
-        monkeypatch.setattr(os, name, lambda value=value: value)
-    monkeypatch.setattr(pwd, "getpwnam", lambda _user: SimpleNamespace(pw_uid=1007, pw_gid=1008))
-    with systemd.as_user("anna"):
-        assert rights == [[1008], 1008, 1007]
-    assert rights[3:] == [0, 1, [0, 4]]
-
-
-def test_remains_of_a_service_are_its_cache_its_stamps_and_what_was_edited(tmp_path, monkeypatch):
-    for name in ("CONFIG", "DATA", "CACHE"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
-    stamps, cache = tmp_path / "DATA/systemd/timers", tmp_path / "CACHE/recalld"
-    for folder in (stamps, cache):
-        folder.mkdir(parents=True)
-    for timer in (TIMER, "other.timer"):
-        (stamps / f"stamp-{timer}").touch()
-    edited = HERE.folder / f"{SERVICE}.d"
-    edited.mkdir(parents=True)
-    assert remains(HERE) == [cache, stamps / f"stamp-{TIMER}", edited]
 
 
 def test_run_program_says_what_is_not_there_and_kills_what_does_not_end():

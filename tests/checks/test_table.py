@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
@@ -93,14 +92,6 @@ def a_message_that_is_in_two_files(it: Broken) -> None:
 def a_history_of_which_a_part_is_unread(it: Broken) -> None:
     it.world.write(it.world.paths.history.read_bytes()[:-3] + ', {"role": “user", "text": "钥匙在门口。"}]'.encode())
     assert it.world.restore()
-
-
-def a_picture_that_is_gone(it: Broken) -> None:
-    url = f"data:image/png;base64,{base64.b64encode(bytes(48)).decode()}"
-    it.world.add(message_on("2026-01-31", content=[{"type": "image_url", "image_url": {"url": url}}]) | {"text": None})
-    it.world.round()
-    for picture in (it.world.root / "attachments").iterdir():
-        picture.unlink()
 
 
 def a_file_of_another_user(it: Broken) -> None:
@@ -215,7 +206,6 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
     "a history of which a part is unread": (a_history_of_which_a_part_is_unread, memory.unread),
     "a dropped file with a typing error": (lambda it: it.world.put("inbox.d/new/a.json", '{"role"：1}'), memory.dropped),
     "a note in gbk": (lambda it: it.world.put("memory/旅行.md", "我们六月去京都。\n".encode("gbk")), memory.encodings),
-    "a picture that is gone": (a_picture_that_is_gone, memory.attachments),
     "a file of another user": (a_file_of_another_user, machine.rights),
     "a queue outside the workspace": (a_queue_outside_the_workspace, machine.folders),
     "a disk that is read only": (a_disk_that_is_read_only, machine.read_only),
@@ -251,12 +241,12 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
 }
 #: The checks of the files that hold the memory: what they find, `fsck` tells too.
 OF_MEMORY = {
-    *(memory.gone, memory.damaged, memory.accounting, memory.attachments, memory.encodings),
+    *(memory.gone, memory.damaged, memory.accounting, memory.encodings),
     *(memory.history, memory.unread, memory.dropped, memory.entries),
 }
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
-    *(machine.writable, machine.links, machine.left_over, services.sources, model.tasks, model.model, model.meaning),
+    *(machine.writable, machine.links, services.sources, model.tasks, model.meaning),
     *(memory.undated, memory.quarantine, memory.long_term, memory.forgetting, memory.taken_out, memory.newer_format),
 }
 
@@ -275,13 +265,6 @@ def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
     assert {one.check for one in found} - {*quick} == {"environment", "index", "key"}
     assert account(broken.look()).is_well
     assert verdict(broken.look())[1]
-
-
-def test_left_over_names_the_files_in_their_order(broken: Broken):
-    names = [f"prompts/memory-entry.{n * 7 % 10}.md" for n in range(10)]
-    places = [str(broken.world.put(name, "旧的")) for name in names]
-    (fault,) = machine.left_over(broken.look())
-    assert fault.why.fields["files"] == sorted(places)
 
 
 def test_hooks_names_the_client_of_a_plugin_that_is_no_longer_answered(broken: Broken):

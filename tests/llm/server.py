@@ -126,7 +126,7 @@ class Server(Loopback):
     def __init__(self, port: int = 0) -> None:
         super().__init__(port)
         self.script: Script = lambda _number, _prompt: Act()
-        #: The answer to the question which models there are.
+        #: The answer to a GET: a page of the server about itself.
         self.models = Act(body=json.dumps({"object": "list", "data": [{"id": "qwen-test", "object": "model"}]}).encode())
         self.seen = Seen()
         self.guard = threading.Lock()

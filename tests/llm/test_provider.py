@@ -198,12 +198,6 @@ def test_openai_ends_an_answer_that_has_no_end(server, act):
     assert server.seen.flooded < 4 * MOST_BYTES  # what lies in the buffers of the sockets included
 
 
-def test_openai_ends_a_list_of_models_that_has_no_end(server):
-    server.models = replace(ACTS["endless line"], body=b"")
-    with pytest.raises(ProviderError, match="the server's answer has no end"):
-        provider(server, timeout_s=50).listed()
-
-
 def test_openai_cuts_off_a_model_that_thinks_without_end(server):
     server.play("endless thinking")
     assert refused(provider(server, timeout_s=50)).reason == "truncated"

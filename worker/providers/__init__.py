@@ -22,7 +22,7 @@ from recalld.supervisor.protocol.llm import Prompt, without_secrets, writes_extr
 from recalld.supervisor.protocol.task import Reason, Task
 from recalld.supervisor.text.record import record
 
-from .server_answers import Capacity, Listed
+from .server_answers import Capacity
 
 
 @runtime_checkable
@@ -42,10 +42,6 @@ class Model(Protocol):
         *max_tokens* limits the answer. *calling* is called before each request, which is not sent when it raises NoCall.
         *cancelled* is called about ten times a second: when it returns true, the connection is closed and Cancelled raised.
         """
-        ...
-
-    def listed(self) -> Listed:
-        """Return what the server says of this model, without a completion; ProviderError when it says nothing."""
         ...
 
     def capacity(self) -> Capacity:

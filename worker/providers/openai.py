@@ -27,7 +27,7 @@ from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.supervisor.text.llm_output import goes_round, without_thinking
 
 from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, server_answers
-from .server_answers import Capacity, Listed, capacity_in, listed_in
+from .server_answers import Capacity, capacity_in
 
 #: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
 _HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)
@@ -38,8 +38,7 @@ SILENCE_S: Final = 120.0
 _CANCEL_POLL_S: Final = 0.1
 #: The most bytes of an answer: a stream has some 300 for a token, and one with much thinking 30,000 tokens.
 MOST_BYTES: Final = 16_000_000
-#: Seconds to wait for the list of models, and for a page about the server.
-LIST_S: Final = 10.0
+#: Seconds to wait for a page about the server.
 PAGE_S: Final = 3.0
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
 _MAX_CHARS: Final = 400_000
@@ -81,10 +80,6 @@ class OpenAi:
         """Return what the model wrote (`Model.complete`)."""
         return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled))
 
-    def listed(self) -> Listed:
-        """Return what the server's list says of the model (`Model.listed`)."""
-        return asyncio.run(self._listed())
-
     def capacity(self) -> Capacity:
         """Return what a llama.cpp server on this machine says of itself (`Model.capacity`)."""
         return replace(capacity_in(asyncio.run(self._page("/props"))), is_here=is_local(self.base_url))
@@ -99,15 +94,6 @@ class OpenAi:
                 return await client.with_options(base_url=root).get(name, cast_to=object)
         except Exception:  # noqa: BLE001 - most servers have no such page, and a fault is reported by the call that follows
             return None
-
-    async def _listed(self) -> Listed:
-        try:
-            async with asyncio.timeout(min(LIST_S, self.timeout_s)), self._client() as client:
-                return listed_in(self.model, await client.get("/models", cast_to=object))
-        except openai.NotFoundError:
-            return Listed(None, (), None)  # a server that has no list
-        except Exception as error:  # noqa: BLE001 - whatever the client raises is reported like that of a completion
-            raise self._error(error, Answer("", self.cjk_weight), Usage()) from None
 
     async def _complete(
         self, prompt: Prompt, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]

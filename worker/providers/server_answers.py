@@ -1,10 +1,10 @@
 """
-What a model's server answers beside completions: its errors, in one table, and the pages about itself. Pure.
+What a model's server answers beside completions: its errors, in one table, and llama.cpp's page about itself. Pure.
 
 The words of errors are those of OpenAI, Azure, Anthropic, vLLM, llama.cpp, Ollama and LM Studio: they agree on a wire format,
 but not on its errors. Source: protocol.md, 3, Failure (*provider* pauses the provider, *input* counts against the group). The
-pages are the list of models, and of llama.cpp its slots and their window: no value in them is trusted to have the type that it
-should have, and what is not understood counts as not said.
+page has its slots and their window: no value in it is trusted to have the type that it should have, and what is not understood
+counts as not said.
 """
 
 from __future__ import annotations
@@ -90,9 +90,6 @@ THOUGHT: Final = ServerError("thought", Text("the answer is only thinking"))
 #: Parameters that some servers refuse; a request works without each of them.
 OPTIONAL: Final = ("stream_options", "max_tokens", "max_completion_tokens", "temperature")
 _ADVISED: Final = re.compile(r"max_completion_tokens['\"`]? instead", re.IGNORECASE)
-_SHOWN_MODELS: Final = 5
-#: The fields of a listed model with its window: LM Studio, vLLM, llama.cpp, OpenRouter, Mistral; what is loaded comes first.
-_WINDOWS: Final = ("loaded_context_length", "max_model_len", "n_ctx", "n_ctx_train", "context_length", "max_context_length")
 
 
 def classify(status: int | None, words: str) -> ServerError:
@@ -145,15 +142,6 @@ class Capacity:
     is_here: bool = False  # on this machine
 
 
-@record
-class Listed:
-    """Whether a server has the model, some of those that it has, and its window in tokens; None where it does not say."""
-
-    known: bool | None
-    models: tuple[str, ...]
-    window: int | None
-
-
 def capacity_in(props: Any) -> Capacity:
     """
     Return what llama.cpp's page `/props` says.
@@ -168,29 +156,3 @@ def capacity_in(props: Any) -> Capacity:
 
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def listed_in(model: str, answer: Any) -> Listed:
-    """
-    Return what a list of models says of *model*; ValueError when it is no such list.
-
-    A dated or ":latest" name counts as the model's. llama.cpp answers whatever the model is called.
-    """
-    entries = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(entries, list) or not all(
-        isinstance(entry, dict) and isinstance(entry.get("id"), str) for entry in entries
-    ):
-        raise ValueError("no list of models")
-    same = re.compile(rf"(?:models/)?{re.escape(model)}(?::latest|-\d{{8}}|-\d{{4}}-\d\d-\d\d)?")
-    models = [entry for entry in entries if same.fullmatch(entry["id"])]
-    if not models and len(entries) == 1 and entries[0].get("owned_by") == "llamacpp":
-        models = entries
-    windows = [_window(entry) for entry in models]
-    return Listed(bool(models), tuple(entry["id"] for entry in entries[:_SHOWN_MODELS]), next(filter(None, windows), None))
-
-
-def _window(entry: dict[str, Any]) -> int | None:
-    """Return the window of a model by its entry in the list, None where no field has it."""
-    meta = entry.get("meta")
-    fields = {**entry, **(meta if isinstance(meta, dict) else {})}
-    return next((n for name in _WINDOWS if isinstance(n := fields.get(name), int) and n > 0), None)

@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from ...checks.services import check_key, service_faults
+from ...checks.services import check_key
 from ...checks.systemd import (
-    as_user,
     check_manager,
     install,
     installation,
@@ -25,14 +24,11 @@ from ...checks.systemd import (
     systemctl,
     uninstall,
 )
-from ...checks.table import opened_anyway
-from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation, remains
-from ...host.last_night import keep_last, read_last_backup
+from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation
 from ...protocol.config import check_made
-from ...protocol.paths import WorkspacePaths, check_inside
-from ...storage.clock import utc_now
+from ...protocol.paths import WorkspacePaths
 from ...storage.disk import RealDisk
-from ...storage.errors import AlreadyRuns, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit, SupervisorError
+from ...storage.errors import AlreadyRuns, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
 from ...storage.texts import Text
 from .call import Call
 from .parser import Option, command
@@ -84,8 +80,6 @@ def service_install(
     call.opened(root)
     _check(wanted)
     install(wanted)
-    if no_backup:
-        _forget_failure(wanted)
     unit, goes_on = wanted.unit(SERVICE), lingers(system or pwd.getpwuid(os.getuid()).pw_name)
     status = f"recalld service status{wanted.options}"
     sentences = [
@@ -114,13 +108,10 @@ def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     named = Installation(Path(), system, name=name)
     check_manager(named)
     what = uninstall(named)
-    _forget_failure(what)
     shutil.rmtree(what.alarm, ignore_errors=True)
-    left = list(map(str, remains(what)))
-    sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
-    if left:
-        sentences.append(Text("what is left may be deleted: {places}.", places=left))
-    call.answer({"workspace": str(what.workspace), "left": left}, sentences)
+    call.answer(
+        {"workspace": str(what.workspace)}, Text("the service is gone; the memory is still in {path}.", path=what.workspace)
+    )
 
 
 @command("service status", common=("json",))
@@ -132,10 +123,10 @@ def service_status(call: Call, system: System = "", name: Name = "") -> int:
     what = installation(named)
     facts = state_of(what)
     call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
-    wrong, faults = [*_wrong(facts, what.options)], [*service_faults(what.folder, what)]
-    for sentence in (*wrong, *(fault.why for fault in faults)):
+    wrong = [*_wrong(facts, what.options)]
+    for sentence in wrong:
         call.say(sentence, BadFile.exit_code)
-    return BadFile.exit_code if wrong or any(fault.state == "bad" for fault in faults) else 0
+    return BadFile.exit_code if wrong else 0
 
 
 def _wrong(facts: Mapping[str, Any], options: str) -> Iterator[str]:
@@ -183,15 +174,6 @@ def _root(call: Call, user: str) -> Path:
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path.expanduser()))
-
-
-def _forget_failure(what: Installation) -> None:
-    """Forget that a nightly backup failed, since none comes after it; `forget` still names the backups that were made."""
-    with suppress(OSError, SupervisorError, KeyError), as_user(what.user):
-        ws, _ = opened_anyway(what.workspace, os.environ, utc_now())
-        check_inside(ws.paths)
-        if (last := read_last_backup(ws)) and last.failed:
-            keep_last(ws, replace(last, failed=""))
 
 
 def _account(user: str) -> pwd.struct_passwd:
