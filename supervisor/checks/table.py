@@ -8,7 +8,6 @@ message, which is the slow check of the memory, and runs the memory's quick chec
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -236,21 +235,13 @@ def report_faults(
 def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
     """Run the user's command; return why it failed, or ""."""
     environ = {**os.environ, "RECALLD_TROUBLE": sentences, "RECALLD_WORKSPACE": str(ws.paths.root)}
+    nothing = subprocess.DEVNULL
     try:
-        child = subprocess.Popen(
-            ["/bin/sh", "-c", command],
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,  # so that the processes it started can be killed with it
-        )
+        code = subprocess.run(
+            ["/bin/sh", "-c", command], env=environ, stdin=nothing, stdout=nothing, check=False, timeout=wait_s
+        ).returncode
     except OSError as error:
         return why_refused(error)
-    try:
-        code = child.wait(wait_s)
     except subprocess.TimeoutExpired:
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
         return Text("it was killed after {seconds:g} s", seconds=wait_s)
     return Text("it ended with exit code {code}", code=code) if code else ""

@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -38,13 +37,10 @@ _MORE_TIME: Final = "EXTEND_TIMEOUT_USEC=60000000"
 _SIGN_EVERY_S: Final = 1.0
 #: The most characters of STATUS, which is one line of `systemctl status`.
 _STATUS_CHARS: Final = 200
-#: The variable of the unit that names the folder, and the files in it.
+#: The variable of the unit that names the folder, and the files in it; the script keeps there what it reported.
 VARIABLE: Final = "RECALLD_ALARM"
 SCRIPT: Final = "trouble.sh"
 SAID: Final = "said"
-TOLD: Final = "told"
-#: Seconds for which a service has to run well before the same trouble is reported again.
-WELL_S: Final = 600.0
 _TEMPLATE: Final = Path(__file__).resolve().parent / SCRIPT
 _WORD: Final = lazy_re(r"@(\w+)@")
 _SIGNAL: Final = Text("a signal killed it")
@@ -138,22 +134,12 @@ class Alarm:
         if self._folder:
             self._write(SCRIPT, script(ws), mode=0o700)
 
-    def forget_later(self) -> None:
-        """Forget what was reported once the service has run well for a while: trouble that comes back is reported again."""
-        if self._folder:
-            timer = threading.Timer(WELL_S, self.forget)
-            timer.daemon = True
-            timer.start()
-
-    def forget(self) -> None:
-        """Forget what was reported."""
-        for name in (SAID, TOLD):
-            self._remove(name)
-
     @contextlib.contextmanager
     def last_words(self, render: Callable[[object], str]) -> Iterator[None]:
         """Keep the sentence of the error that ends the service, in the language of *render*."""
-        self._remove(SAID)
+        if self._folder:
+            with contextlib.suppress(OSError, SupervisorError):
+                self._files.remove(self._folder / SAID)
         try:
             yield
         except (SupervisorError, OSError) as error:
@@ -167,11 +153,6 @@ class Alarm:
                 self._files.make_folder(self._folder)
                 path = self._folder / name
                 self._files.replace(path, data, self._files.read_stable(path), mode=mode)
-
-    def _remove(self, name: str) -> None:
-        if self._folder:
-            with contextlib.suppress(OSError, SupervisorError):
-                self._files.remove(self._folder / name)
 
 
 def script(ws: Workspace) -> bytes:
@@ -196,16 +177,8 @@ def script(ws: Workspace) -> bytes:
 
 
 def python_gone(python: str) -> Text:
-    """Return why a service with this Python can't run, and the command that makes its environment again."""
-    folder = Path(python).parent.parent
-    if folder.parent.parts[-2:] == ("pipx", "venvs"):
-        command = f"pipx reinstall {folder.name}"
-    elif folder.parent.parts[-2:] == ("uv", "tools"):
-        command = f"uv tool upgrade --reinstall {folder.name}"
-    else:
-        command = f"python3 -m venv --clear {quote(str(folder))}"
+    """Return why a service with this Python can't run, and what to do."""
     return Text(
-        "its Python, {python}, is gone or has no recalld any more, as after an upgrade of the system; `{command}` makes its environment again, then install recalld in it",
+        "its Python, {python}, is gone or has no recalld any more, as after an upgrade of the system; install recalld there again",
         python=python,
-        command=command,
     )

@@ -26,7 +26,8 @@ esac
 sentence=$(printf @down@ "$unit" "$why" "$2")
 printf '<3>recalld: %s\n' "$sentence" >&2
 [ -n "$command" ] || exit 0
-[ "$(cat "$folder/told" 2>/dev/null)" = "$sentence" ] && exit 0
 umask 077
+find "$folder/told" -mmin +1440 -delete 2>/dev/null # the same is reported once a day
+[ "$(cat "$folder/told" 2>/dev/null)" = "$sentence" ] && exit 0
 export RECALLD_TROUBLE="$sentence" RECALLD_WORKSPACE=@workspace@
 /bin/sh -c "$command" </dev/null >/dev/null && printf '%s\n' "$sentence" >"$folder/told"

@@ -72,7 +72,6 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
         answering = Answering(answers.answer, report, answers.within_s)
         on_signals(end)
         with supervisor_lock(ws) as lock, serve_socket(ws.paths.state, ws.files, answering) as keep, contextlib.closing(http):
-            alarm.forget_later()
             while not is_ended.is_set():
                 http.use(answers)
                 watch = ConfigWatch(ws, partial(read_config, ws.files, ws.paths, os.environ))
