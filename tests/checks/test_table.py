@@ -116,13 +116,6 @@ def a_disk_that_is_read_only(it: Broken) -> None:
     it.world.reopen(disk=ReadOnly())
 
 
-def a_disk_that_is_full(it: Broken) -> None:
-    it.patch.setattr(machine, "SCARCE_BYTES", 1 << 62)
-    it.patch.setattr(machine, "_FULL_BYTES", 1 << 62)
-    it.patch.setattr(machine, "_SCARCE_PART", 2)
-    it.patch.setattr(machine, "_FULL_PART", 2)
-
-
 def a_message_that_nobody_writes(it: Broken) -> None:
     it.world.add(message_on("2026-01-31"))
     it.world.round("none")
@@ -209,7 +202,6 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
     "a file of another user": (a_file_of_another_user, machine.rights),
     "a queue outside the workspace": (a_queue_outside_the_workspace, machine.folders),
     "a disk that is read only": (a_disk_that_is_read_only, machine.read_only),
-    "a disk that is full": (a_disk_that_is_full, machine.disk),
     "a clock that was set back": (
         lambda it: it.world.put("log.jsonl", b'{"ts": "2026-02-03T10:00:00.000Z", "event": "started"}\n'),
         machine.clock,
@@ -246,7 +238,7 @@ OF_MEMORY = {
 }
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
-    *(machine.writable, machine.links, services.sources, model.tasks, model.meaning),
+    *(machine.writable, machine.links, machine.disk, services.sources, model.tasks, model.meaning),
     *(memory.undated, memory.quarantine, memory.long_term, memory.forgetting, memory.taken_out, memory.newer_format),
 }
 
