@@ -43,6 +43,8 @@ _WORDS: Final = 4
 #: A word below this rarity is an everyday word; one in more passages than this identifies none.
 _RARE: Final = 0.5
 _MOST_PASSAGES: Final = 20
+#: Messages of a file among which the most telling is looked for.
+_MOST_MESSAGES: Final = 100
 #: Hits among which the message has to be, and the longest search, in seconds.
 _HITS: Final = 100
 _PATIENCE_S: Final = 10.0
@@ -335,18 +337,19 @@ def found_again(look: Look) -> Faults:
     files = [file.name for file in look.files if file.ours]
     name = files[look.now.toordinal() % len(files)] if files else ""
     ended = read_ended(ws.files, ws.paths).messages
-    for message in ws.memory.blocks(name) if name else ():
-        words = _rarest_words(message.words, ws.index.frequency)
-        if len(words) < 2 or message.id in ended:
-            continue
-        query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
-        hits = ws.index.search(query, _HITS, deadline=within(_PATIENCE_S)).hits
-        if not any(hit.unit.message == message.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits):
-            yield bad(
-                "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",
-                file=name,
-            )
+    blocks = [block for block in ws.memory.blocks(name)[:_MOST_MESSAGES] if block.id not in ended] if name else []
+    rarest = ((block, _rarest_words(block.words, ws.index.frequency)) for block in blocks)
+    telling = [(block, words) for block, words in rarest if len(words) > 1]
+    if not telling:
         return
+    message, words = min(telling, key=lambda pair: sum(map(ws.index.frequency, pair[1])) / len(pair[1]))
+    query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
+    hits = ws.index.search(query, _HITS, deadline=within(_PATIENCE_S)).hits
+    if not any(hit.unit.message == message.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits):
+        yield bad(
+            "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",
+            file=name,
+        )
 
 
 def _rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:
