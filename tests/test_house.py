@@ -31,8 +31,8 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_480, goal=2_300),
     Room("supervisor/storage", most=2_275, goal=1_900),
-    Room("supervisor/protocol", most=4_786, goal=4_100),
-    Room("supervisor/archive", most=4_363, goal=3_900),
+    Room("supervisor/protocol", most=4_780, goal=4_100),
+    Room("supervisor/archive", most=4_359, goal=3_900),
     Room("supervisor/extracts", most=891, goal=950),
     Room("supervisor/summaries", most=1_915, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_850, goal=8_000),
@@ -44,25 +44,25 @@ ROOMS: Final = (
         most=1_371,
         goal=950,
     ),
-    Room("supervisor/host", most=2_516, goal=2_200),
-    Room("supervisor/checks", most=2_985, goal=2_100),
+    Room("supervisor/host", most=2_489, goal=2_200),
+    Room("supervisor/checks", most=2_819, goal=2_100),
     Room("supervisor/importing", most=2_498, goal=1_400),
     Room("supervisor/operations", most=1_938, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_919, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_901, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_066, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_131, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_903, goal=1_900),
-    Room("supervisor/interfaces", most=1_551, goal=1_500),
+    Room("supervisor/interfaces", most=1_550, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_450,
+        most=2_391,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=55_031, goal=48_000)
+ALL: Final = Room("all", most=54_750, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=56_916, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_757, goal=48_000)
 
 
 def _lines(path: Path) -> int:
