@@ -82,17 +82,10 @@ class Visible:
         self._audience[:] = self._audience or [self.caller.audience(self.ws)]
         return self._audience[0]
 
-    def search(self, query: str, *, with_originals: bool = False) -> SearchResult:
-        """
-        Return what a search for the words finds, as if memory were only what the audience may see.
-
-        *with_originals*: the words that summaries stand for are found like others, whatever `recall.originals` says.
-        """
+    def search(self, query: str) -> SearchResult:
+        """Return what a search for the words finds, as if memory were only what the audience may see."""
         self.refresh()
-        searcher = self.ws.searcher
-        if with_originals:
-            searcher = replace(searcher, settings=replace(searcher.settings, originals="always"))
-        return self.shown(searcher.search(query, self.caller.clock(), audience=self.audience))
+        return self.shown(self.ws.searcher.search(query, self.caller.clock(), audience=self.audience))
 
     def shown(self, result: SearchResult) -> SearchResult:
         """Return what was found in the form that the audience may see."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ..text.record import record
 from .operation import NoArguments, Request, Visible, operation, within
@@ -14,7 +14,7 @@ from .operation import NoArguments, Request, Visible, operation, within
 if TYPE_CHECKING:
     from ..context.build import Injection, Replay
     from ..context.request import Asked
-    from ..index.hit import Passage, SearchResult
+    from ..index.hit import SearchResult
     from ..protocol.turn import Receipt
     from ..recall.lines import Lines
 
@@ -47,20 +47,10 @@ class ContextRequest(Request):
 
 @record(kw_only=True)
 class SearchRequest(Request):
-    """
-    Words, a sentence or a date; at most *limit* hits.
-
-    Hits are kept that are of the days *since* to *until*, of the session *in_session*, of the *speaker* (a role, or a name),
-    and of one *kind*: "long_term", "dated", "unfiled", "summary", "original".
-    """
+    """Words, a sentence or a date; at most *limit* hits."""
 
     query: str
     limit: int = within(10, 1)
-    since: date | None = None
-    until: date | None = None
-    in_session: str | None = None
-    speaker: str = ""
-    kind: Literal["", "long_term", "dated", "unfiled", "summary", "original"] = ""
 
 
 @record(kw_only=True)
@@ -111,22 +101,9 @@ def search(memory: Visible, request: SearchRequest) -> SearchResult:
     """Return the hits, best first, and how they were found; without hits, why there are none."""
     from ..recall.neighbours import only_neighbours
 
-    result = memory.search(request.query, with_originals=request.kind == "original")
+    result = memory.search(request.query)
     aside = only_neighbours(result.hits)
-    return replace(
-        result, hits=tuple(hit for hit in result.hits if hit not in aside and _is_wanted(hit.unit, request))[: request.limit]
-    )
-
-
-def _is_wanted(passage: Passage, request: SearchRequest) -> bool:
-    """True if the passage is of the days, the session, the speaker and the kind that are asked for."""
-    if (request.since or request.until) and passage.day is None:
-        return False
-    is_of_days = passage.day is None or (request.since or passage.day) <= passage.day <= (request.until or passage.day)
-    is_of_session = request.in_session is None or (bool(passage.role) and passage.session == request.in_session)
-    said_by = request.speaker.casefold()
-    is_said = not said_by or said_by in (passage.role.casefold(), passage.speaker.casefold())
-    return is_of_days and is_of_session and is_said and request.kind in ("", passage.tier)
+    return replace(result, hits=tuple(hit for hit in result.hits if hit not in aside)[: request.limit])
 
 
 @operation("get", GetRequest)

@@ -1,4 +1,4 @@
-"""The operations that a page shows a memory by: days, summaries, sessions, health, and searches with filters."""
+"""The operations that a page shows a memory by: days, summaries, sessions and health."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from datetime import date
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.operations import recall
 from recalld.supervisor.operations.codec import to_json
-from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText
 from recalld.supervisor.storage.texts import render
 from tests.conversation.talk import Scripted
@@ -112,13 +110,6 @@ def test_examine_lists_every_check_with_its_remedy(memory, world):
     broken = next(one for one in memory.examine() if one.state == "bad")
     assert broken.mend
     assert {one.check for one in memory.examine(slow=True)} > set(found)
-
-
-def test_search_of_originals_finds_them_where_summaries_stand_for_them(memory):
-    request = recall.SearchRequest(query="备份", kind="original")
-    found = perform(recall.search, memory.workspace, request, Caller(clock=memory.clock))
-    assert {hit.unit.message for hit in found.hits} == {"1", "2"}
-    assert {hit.unit.tier for hit in found.hits} == {"original"}
 
 
 def test_answers_of_the_page_have_a_json_form(memory):

@@ -168,18 +168,12 @@ def test_calendar_is_one_stop_of_tab_and_walked_by_arrows(reader):
     tab.wait_for_url("**/days/2026-*")
 
 
-def test_search_answers_as_one_types_and_filters_by_keyboard(reader):
+def test_search_answers_as_one_types(reader):
     tab = reader.open("/search")
     assert tab.evaluate("document.activeElement.id") == "q"
     tab.keyboard.type("过敏", delay=20)
     tab.wait_for_selector("#results mark")
     assert "q=" in tab.url
-    tab.keyboard.press("Tab")
-    tab.keyboard.press("Tab")
-    tab.keyboard.press("Enter")
-    tab.wait_for_selector("details[open]")
-    tab.select_option("#kind", "summary")
-    tab.wait_for_selector("#results .empty, #results .chip >> text=summary")
     reader.refuse_attacks()
 
 

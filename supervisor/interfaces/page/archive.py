@@ -1,7 +1,7 @@
 """
 What was said: the years as a calendar, a day with its words beside its summary, a month, and the search in it.
 
-A search is shown as you type, each hit with its reasons, kept to days, a session, a speaker or a kind.
+A search is shown as you type, each hit with its reasons.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from urllib.parse import urlencode
 
 from ...index.hit import Hit, SearchResult
 from ...operations import days as operations
-from ...operations import history, recall
+from ...operations import recall
 from ...operations.days import DayCount, SummaryAnswer, period_in
-from ...storage.errors import BadRequest, NotFound, StaleText
-from ...storage.texts import Text
+from ...storage.errors import NotFound, StaleText
 from ..wording import why_no_hits, why_not_whole
 from .views import View, go
 
@@ -178,58 +177,22 @@ def _shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
 _LIMIT: Final = 30
 #: Characters of a question that are searched for.
 _CHARS: Final = 2_000
-_KINDS: Final = ("long_term", "dated", "summary", "unfiled", "original")
-_SPEAKERS: Final = ("user", "assistant", "system", "tool")
-#: The value of a filter that means the messages which name no session; "" is no filter.
-_NO_SESSION: Final = "-"
 
 
 async def search(view: View) -> Response:
-    """Show the hits of what is asked for, and the filters."""
+    """Show the hits of what is asked for."""
     query = view.query("q")[:_CHARS]
-    wanted = {name: view.query(name).strip() for name in ("since", "until", "session", "speaker", "kind")}
     result: SearchResult | None = None
     if query.strip():
-        result = await view.ask(recall.search, _search_request(query, wanted))
-    known = await view.ask(history.sessions, history.SessionsRequest(limit=200))
-    is_filtered = any(wanted.values())
+        result = await view.ask(recall.search, recall.SearchRequest(query=query, limit=_LIMIT))
     return await view.show(
         "search.html",
         "search",
         q=query,
-        wanted=wanted,
-        filtered=is_filtered,
         found=result,
         places=[_place(hit) for hit in result.hits] if result else (),
-        note=_note(result, is_filtered=is_filtered) if result else "",
-        known=[session.session for session in known.sessions],
-        kinds=_KINDS,
-        speakers=_SPEAKERS,
-        no_session=_NO_SESSION,
+        note=(why_not_whole(result) if result.hits else why_no_hits(result)) if result else "",
     )
-
-
-def _search_request(query: str, wanted: dict[str, str]) -> recall.SearchRequest:
-    """Return the request of a search; BadRequest for a filter that is wrong."""
-    kind: Any = wanted["kind"]
-    if kind not in ("", *_KINDS):
-        raise BadRequest("kind", Text("{value} is not allowed, give {allowed}", value=kind[:40], allowed=", ".join(_KINDS)))
-    return recall.SearchRequest(
-        query=query,
-        limit=_LIMIT,
-        since=_date("since", wanted["since"]),
-        until=_date("until", wanted["until"]),
-        in_session={"": None, _NO_SESSION: ""}.get(wanted["session"], wanted["session"]),
-        speaker=wanted["speaker"],
-        kind=kind,
-    )
-
-
-def _date(name: str, text: str) -> date | None:
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError:
-        raise BadRequest(name, Text("{label!r} is no day (2026-01-28) and no month (2026-01)", label=text[:40])) from None
 
 
 def _place(hit: Hit) -> str:
@@ -240,9 +203,3 @@ def _place(hit: Hit) -> str:
     if passage.tier == "summary":
         return f"/days/{passage.path.rpartition('/')[2].removesuffix('.md')}"
     return f"/days/{passage.day}?{urlencode({'id': passage.message})}#found" if passage.day else ""
-
-
-def _note(result: SearchResult, *, is_filtered: bool) -> str:
-    if result.hits:
-        return why_not_whole(result)
-    return Text("nothing in memory matches with these filters; take one off.") if is_filtered else why_no_hits(result)
