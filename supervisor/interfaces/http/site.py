@@ -247,7 +247,7 @@ async def json_object(request: Request) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         raise BadRequest("body", Text("they are no JSON object"))
     _refuse_unwritable(parsed)
-    return {name: _whole(value) for name, value in parsed.items()}
+    return parsed
 
 
 def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -275,11 +275,6 @@ def _is_unwritable(value: Any) -> bool:
 
 def _beginning(name: str) -> str:
     return name[:40].encode("utf-8", "replace").decode()
-
-
-def _whole(value: Any) -> Any:
-    """Return 10.0 as 10: JSON has one kind of number. What is within a list or an object is left as it is."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _no_number(_: str) -> float:

@@ -118,18 +118,15 @@ async def edit(view: View) -> Response:
         summary = await view.ask(operations.summary, operations.SummaryRequest(period=label))
         if summary is None:
             raise NotFound(f"memory/summary/{label}.md")
-        return await _editor(view, label, text=summary.text, etag=summary.etag)
+        return await view.show("summary_edit.html", "days", label=label, text=summary.text, etag=summary.etag)
     form = await view.form()
     text, etag = form.get("text", ""), form.get("etag", "")
     try:
         await view.ask(operations.edit_summary, operations.EditSummaryRequest(period=label, text=text, etag=etag or None))
     except StaleText as stale:
-        return await _editor(view, label, 412, text=text, etag=stale.etag, theirs=stale.text)
+        both = {"text": text, "theirs": stale.text, "etag": stale.etag}
+        return await view.show("summary_edit.html", "days", 412, label=label, **both)
     return go(f"/days/{label}")
-
-
-async def _editor(view: View, label: str, status: int = 200, **values: Any) -> Response:
-    return await view.show("summary_edit.html", "days", status, label=label, **{"theirs": None, **values})
 
 
 def _months(days: Sequence[DayCount], summaries: Sequence[str], year: int, today: date) -> list[Mapping[str, Any]]:

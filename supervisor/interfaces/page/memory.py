@@ -101,7 +101,7 @@ async def panel(view: View) -> Response:
         return await _save(view)
     answer = await view.ask(long_term_text, NoArguments())
     if view.query("edit"):
-        return await _editor(view, answer.path, text=answer.text, etag=answer.etag)
+        return await view.show("memory_edit.html", "memory", file=answer.path, text=answer.text, etag=answer.etag)
     lines = filled(cut(answer.text))
     wanted, older = view.number("line"), lines[:-_FIRST]
     shown = lines if view.query("all") or (older and 0 < wanted <= older[-1].number) else lines[-_FIRST:]
@@ -123,12 +123,9 @@ async def _save(view: View) -> Response:
     try:
         await view.ask(replace_long_term, ReplaceRequest(content=text, etag=etag or None))
     except StaleText as stale:
-        return await _editor(view, str(stale.path), 412, text=text, etag=stale.etag, theirs=stale.text)
+        both = {"text": text, "theirs": stale.text, "etag": stale.etag}
+        return await view.show("memory_edit.html", "memory", 412, file=str(stale.path), **both)
     return go("/long-term?saved=1")
-
-
-async def _editor(view: View, path: str, status: int = 200, **values: Any) -> Response:
-    return await view.show("memory_edit.html", "memory", status, file=path, **{"theirs": None, **values})
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────

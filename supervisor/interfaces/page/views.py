@@ -146,7 +146,7 @@ class View:
                 say=partial(render, language=language),
                 name_of=lambda key: render(word(key), language),
                 reason=lambda why: render(because(why), language),
-                **values,
+                **{"theirs": None, **values},  # the text that an editor shows beside a person's
             )
         )
         return HTMLResponse(html, status)
