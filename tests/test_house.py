@@ -47,11 +47,11 @@ ROOMS: Final = (
     Room("supervisor/host", most=2_489, goal=2_200),
     Room("supervisor/checks", most=2_819, goal=2_100),
     Room("supervisor/importing", most=2_498, goal=1_400),
-    Room("supervisor/operations", most=1_938, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_901, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_066, goal=2_000),
+    Room("supervisor/operations", most=1_908, goal=1_800),
+    Room("supervisor/interfaces/cli", most=2_892, goal=2_600),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_012, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_131, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_903, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_873, goal=1_900),
     Room("supervisor/interfaces", most=1_550, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=54_750, goal=48_000)
+ALL: Final = Room("all", most=54_627, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=56_757, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_712, goal=48_000)
 
 
 def _lines(path: Path) -> int:
