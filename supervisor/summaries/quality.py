@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from itertools import groupby
 from typing import Final
 
 from ..protocol.summary_file import MARKER, SOURCES
@@ -113,25 +112,11 @@ def is_refusal(text: str) -> bool:
 
 
 def is_cut_off(text: str) -> bool:
-    """Return whether the text ends in code, in a comment, in a heading, or in the middle of a sentence."""
+    """Return whether the text ends in code, in a comment or in a heading: what is written below it would be a part of that."""
     lines, in_code = outside_code(text)
     words = "\n".join(own_words(text))
-    if in_code or words.rfind("<!--") > words.rfind("-->"):
-        return True
-    prose = [line.rstrip() for line in lines if line.strip()]
-    if not prose or prose[-1] != text.rstrip().rpartition("\n")[2]:
-        return False  # it ends with code
-    last = prose[-1]
-    return bool(HEADING.match(last)) or (not _STAMP.match(last) and _dangles(last))
-
-
-def repeats_itself(text: str) -> bool:
-    """Return whether a clause of the text occurs again and again."""
-    clauses = [bare for clause in _CLAUSES.split(text) if (bare := _NO_WORD.sub("", clause).casefold())]
-    if any(len(clause) >= _SHORTEST_CLAUSE and sum(1 for _ in same) >= _IN_A_ROW for clause, same in groupby(clauses)):
-        return True
-    times = Counter(clauses).items()
-    return any(n >= _CLAUSE_TIMES and len(clause) >= _CLAUSE_LETTERS[clause.isascii()] for clause, n in times)
+    last = text.rstrip().rpartition("\n")[2]
+    return in_code or words.rfind("<!--") > words.rfind("-->") or (last in lines and bool(HEADING.match(last)))
 
 
 def is_transcript(text: str) -> bool:
@@ -166,18 +151,6 @@ def _has_fields(parts: Sequence[str]) -> bool:
     fields = [match for part in parts if (match := _FIELD.match(part))]
     kept = {match["kept"].casefold() for match in fields if match["kept"]}
     return len(kept) >= _FIELDS and len(fields) >= _FIELD_SHARE * len(parts)
-
-
-def _dangles(last: str) -> bool:
-    bare = last.rstrip("*_ \t")
-    item = _ITEM.match(last)
-    words = last[item.end() :] if item else last
-    return (
-        bool(_DANGLING.search(bare[-_TAIL:]))
-        or bool(_OPEN_SPAN.search(_SPAN.sub("", last)))
-        or (words.startswith("**") and words.count("**") == 1)
-        or (bare[-1:] not in _ENDS and any(last.count(pair[0]) > last.count(pair[1]) for pair in _PAIRS))
-    )
 
 
 #: Thinking aloud, at the beginning of a text.
@@ -234,25 +207,6 @@ _MIN_WORDS: Final = 8
 #: A text is too long for what it sums up from so many characters on, where it is so many times longer.
 _LONG_CHARS: Final = 400
 _LONGER: Final = 1.5
-_ITEM: Final = lazy_re(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+|$)|[ \t]*>")
-_ENDS: Final = "。！？!?.…；;।۔؟"
-#: Endings that no whole text has: a comma, an opening bracket, a bullet without words, half a link, a conjunction.
-_DANGLING: Final = lazy_re(
-    r"[，、：,:（(“《「【\[]$|——$|\]\([^)\s]*$|^[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+\[[ xX]?\]?)?$"
-    r"|(?:以及|并且|因为|但是|由于|而且|例如|比如|包括)$"
-    r"|\s(?:and|or|the|an|of|because|but|which|was|were|with|into)$",
-)
-_SPAN: Final = lazy_re(r"`[^`]*`")
-_OPEN_SPAN: Final = lazy_re(r"(?<![A-Za-z`])`")  # but not a backtick typed as an apostrophe
-_TAIL: Final = 200  # characters that show how a line ends
-_PAIRS: Final = ("（）", "《》", "「」", "【】")
-#: Repetition: a clause of so many letters that occurs so often, wherever.
-_CLAUSES: Final = lazy_re(r"[\n。！？!?；;，,：:、]|\.\s")
-_CLAUSE_LETTERS: Final = {True: 16, False: 8}  # in ASCII, and not
-_CLAUSE_TIMES: Final = 4
-#: Fewer letters are enough where a clause comes more often, and nothing is between the times.
-_SHORTEST_CLAUSE: Final = 4
-_IN_A_ROW: Final = 6
 _NO_WORD: Final = lazy_re(r"[\W_]+")
 _ROLE: Final = lazy_re(
     r"(?:\*\*)?(?:(?P<them>user|human|用户|人类)|(?P<us>assistant|ai|bot|助手|助理|机器人))(?:\*\*)?[ \t]*[:：]", re.IGNORECASE
@@ -377,8 +331,7 @@ def _alone(rule: Callable[[str], bool]) -> Callable[[str, Material], bool]:
     return lambda text, _: rule(text)
 
 
-#: What is refused, and why. The order counts: data may also look like a refusal, and the beginning of a text is judged
-#: before its end.
+#: What is refused, and why. The order counts: data may also look like a refusal.
 RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (_alone(thinks_aloud), "thought"),
     (_alone(is_data), "data"),  # JSON, whole or half, or only code
@@ -386,7 +339,6 @@ RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (_alone(is_small_talk), "empty"),
     (_alone(is_transcript), "transcript"),
     (_forges_source_tag, "forged"),
-    (_alone(repeats_itself), "repeats"),
     (_is_foreign, "language"),  # before its length, since English has more characters than Chinese
     (_is_too_long, "long"),
     (_alone(is_form), "form"),

@@ -31,7 +31,7 @@ BAD = (
     ("抱歉，我无法协助处理该请求。", "refused"),
     ("用完整的句子写，一个话题一段，比对话短得多。名字和数字照原文写。", "vague"),
     ("用户的姐姐丁蕙下周六从昆明来住五天。客房缺台灯和拖鞋，台灯由用户当晚去买，预算一百二。", "vague"),
-    ("房东说四月起房租涨到 4,900。" * 300, "repeats"),
+    ("房东说四月起房租涨到 4,900。" * 300, "long"),
     ("\n".join(TEXTS), "copy"),
     (
         "The landlord raises the rent from 4,600 to 4,900 in April, and the agent shows two flats on Thursday evening.",

@@ -119,13 +119,10 @@ BAD: Final[list[tuple[str, str, str, Material]]] = [
     ("thinking aloud en", "Okay, the user wants me to summarize a conversation. They talked about backups. Wait, also about a cat.", "thought", ANY),
     # -- cut off
     ("cut under a heading", "## 备份\n\n改到每天 03:30。\n\n## 猫", "truncated", ANY),
-    ("cut in brackets", "用户把备份放到外接硬盘（型号是", "truncated", ANY),
-    ("cut in a code span", "备份脚本的路径是 `/srv/backup/nigh", "truncated", ANY),
+    ("cut in a comment", "备份改到每天 03:30。\n\n<!-- 型号", "truncated", ANY),
     # -- talk
     ("dialogue en", "User: what about the cat?\nAssistant: The cat is vaccinated on Friday.", "transcript", ANY),
     ("template leaked", "备份改到每天 03:30。\n<|im_start|>user\n还有呢？", "transcript", ANY),
-    # -- loops
-    ("loop of a line", "## 备份\n\n" + "- The backups run every night at half past three.\n" * 12, "repeats", ANY),
     # -- the wrong language
     ("english of chinese", GOOD_EN, "language", ZH),
     ("chinese of english", GOOD_ZH, "language", EN),
