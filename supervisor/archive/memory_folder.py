@@ -30,7 +30,7 @@ from ..storage.control import note
 from ..storage.disk import Stat
 from ..storage.errors import Busy, SupervisorError
 from ..storage.files import Files, FileVersion, digest_of
-from ..storage.keeping import ReplacedTexts, kept_name, move_across
+from ..storage.keeping import ReplacedTexts, kept_name
 from ..text.foreign_text import text_of
 from ..text.record import record
 from .coverage import ExistingSummary, Made, MemoryFile, copies, existing_summary, memory_file
@@ -247,7 +247,7 @@ class MemoryFolder:
         target = self._paths.original(name)
         self._files.make_folder(target.parent, lasting=True)
         try:
-            move_across(self._files, self._paths.dated(name), target)
+            self._files.move(self._paths.dated(name), target)
         except FileNotFoundError:
             return False
         except FileExistsError:
