@@ -1,9 +1,9 @@
 """
 Two texts compared: by their figures, by their words, and by the pieces in which they differ. Pure.
 
-Numbers, days, weekdays and times of the clock are equal however they are written: 三万二 is 32,000, 1月28日 is "Jan 28",
-下午三点半 is 15:30 and "3:30 pm". A summary is compared with its material by these. Letters and digits that are one word
-(G1024, gpt-4o) are a name, not a number, and a number in English words is none: a small one may only count.
+Numbers, days and weekdays are equal however they are written: 三万二 is 32,000, 1月28日 is "Jan 28", 周三 is "Wed". A summary
+is compared with its material by these. Letters and digits that are one word (G1024, gpt-4o) are a name, not a number, and a
+number in English words is none: a small one may only count.
 
 Words are compared to say once what was said twice: without case, width, punctuation and courtesy; what could make another fact
 stays, numbers with their points, signs of names (C++), a question mark.
@@ -30,16 +30,11 @@ _MULTIPLES: Final = (
 )
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-
-#: It begins with a digit or with 十, as 百姓 and 千万别 do not.
-_HAN_NUMBER: Final = "[零〇一二三四五六七八九十两][零〇一二三四五六七八九十百千万亿两]{0,11}"
-_COUNT: Final = rf"(?:\d+|{_HAN_NUMBER})"
 _MONTH: Final = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _ORDINAL: Final = r"\d{1,2}(?:st|nd|rd|th)?"
-_BEGIN: Final = r"(?<![A-Za-z0-9_.:,/-])"
 #: How each kind is written. The first that matches at a place is what is written there.
 _WRITTEN: Final = {
     "name": (  # but digits with a short unit, "5km" and "3rd", are a number
@@ -50,28 +45,26 @@ _WRITTEN: Final = {
         ),
     ),
     "day": (
-        r"\d{4}\s?[-/.年]\s?(?P<m>\d{1,2})\s?[-/.月]\s?(?P<d>\d{1,2})(?!\d)\s?[日号]?",
-        rf"(?<![\d个])(?P<zm>{_COUNT})\s?月\s?(?:(?P<zd>{_COUNT})\s?[日号]|份?(?!\d))",
-        rf"(?<![A-Za-z])(?P<em>{_MONTH})\s(?:the\s)?(?P<ed>{_ORDINAL})(?![\d:])",
-        rf"{_BEGIN}(?P<fd>{_ORDINAL})\s(?:of\s)?(?P<fm>{_MONTH})(?![a-z])",
-        rf"{_BEGIN}(?P<od>\d{{1,2}})(?:st|nd|rd|th)\b|(?<![\d.:,月])(?P<zo>{_COUNT})\s?号(?![线楼院门])",
+        r"(?:\d{4}\s?[-/.年]\s?)?\d{1,2}\s?月\s?\d{1,2}(?!\d)\s?[日号]?|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)",
+        rf"(?<![A-Za-z]){_MONTH}\s(?:the\s)?{_ORDINAL}(?![\d:])",
+        rf"(?<![A-Za-z0-9_.:,/-]){_ORDINAL}\s(?:of\s)?{_MONTH}(?![a-z])",
     ),
     "weekday": (
-        r"(?:周|星期|礼拜)(?P<zw>[一二三四五六日天])",
-        rf"(?<![A-Za-z])(?P<ew>{'|'.join(_WEEKDAYS)})(?:s|nes|rs|ur|urs)?(?:day)?s?\b",
+        r"(?:周|星期|礼拜)[一二三四五六日天]",
+        rf"(?<![A-Za-z])(?:{'|'.join(_WEEKDAYS)})(?:s|nes|rs|ur|urs)?(?:day)?s?\b",
     ),
-    "time": (
-        r"(?P<h>\d{1,2}):(?P<min>\d\d)(?:\s?[ap]\.?m\b\.?)?",
-        rf"(?P<zh>{_COUNT})\s?点(?!\d)(?:(?P<half>半)|(?P<zmin>{_COUNT})分?|钟|整)?",
-        r"(?P<eh>\d{1,2})\s?[ap]\.?m\b\.?",
-    ),
-    "number": (
+    "number": (  # a Chinese one begins with a digit or with 十, as 百姓 and 千万别 do not
         r"(?P<digits>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,15}(?:\.\d{1,15})?)(?P<multiple>\s?[百千万亿]{1,3}|\s?(?:hundred|thousand|million)\b|[kw]\b)?",
-        rf"(?P<hans>{_HAN_NUMBER})",
+        r"(?P<hans>[零〇一二三四五六七八九十两][零〇一二三四五六七八九十百千万亿两]{0,11})",
     ),
 }
-_FIGURE: Final = lazy_re("|".join(f"(?P<{kind}>{'|'.join(forms)})" for kind, forms in _WRITTEN.items()), re.IGNORECASE)
-#: The largest number in Chinese that may only count, or be part of a word: 两个方案, 一起, 十分.
+#: What makes a number a part of a day or of a time.
+_UNIT: Final = r"(?:(?:st|nd|rd|th)\b)?(?P<unit>\s?[年月日号点](?![线楼院门])[半整钟份]?)?"
+_FIGURE: Final = lazy_re(
+    "|".join(f"(?P<{kind}>{'|'.join(forms)}){_UNIT if kind == 'number' else ''}" for kind, forms in _WRITTEN.items()),
+    re.IGNORECASE,
+)
+#: The largest number in Chinese that may only count, or be part of a word, where no unit follows: 两个方案, 一起, 十分.
 _COUNTED: Final = 10
 
 
@@ -81,61 +74,39 @@ def figures(text: str) -> list[float | str]:
 
     >>> figures("三万二 is 32k, not 32,500")
     [32000.0, 32000.0, 32500.0]
-    >>> figures("1月28日 is Jan 28; 下午三点半 is 15:30 and 3:30 pm; 周三"), figures("gpt-4o: 两个")
-    (['1/28', '1/28', '3:30', '3:30', '3:30', 'wed'], ['gpt-4o'])
+    >>> figures("1月28日 is Jan 28; 周三, 15:30"), figures("gpt-4o: 两个")
+    (['1/28', '1/28', 'wed', 15.0, 30.0], ['gpt-4o'])
     """
-    values = (_value(match) for match in _FIGURE.finditer(text.translate(_NARROW)))
-    return [value for value in values if value is not None]
+    return [value for match in _FIGURE.finditer(text.translate(_NARROW)) for value in _values(match)]
 
 
 def without_figures(text: str) -> str:
     """Return the text with a blank in the place of each figure."""
-    return _FIGURE.sub(lambda match: match[0] if _value(match) is None else " ", text.translate(_NARROW))
+    return _FIGURE.sub(lambda match: " " if _values(match) else match[0], text.translate(_NARROW))
 
 
-def _value(match: re.Match[str]) -> float | str | None:
-    """Return a number itself, a day as "1/28" with 0 for what is not named, a time as "3:30"; None for what can't be one."""
+def _values(match: re.Match[str]) -> list[float | str]:
+    """Return a number itself, a day as month and day, the name of a weekday or of a thing; none for what only counts."""
+    written = match[0].lower()
     if match["name"]:
-        return match["name"].casefold()
+        return [match["name"].casefold()]
     if match["day"]:
-        return _day_of(match)
+        month = next((str(number) for number, name in enumerate(_MONTHS, 1) if name in written), "")
+        return ["/".join([month, *re.findall(r"[1-9]\d*", written)][-2:])]
     if match["weekday"]:
-        chinese = "一二三四五六日".find((match["zw"] or "").replace("天", "日"))
-        return _WEEKDAYS[chinese] if match["zw"] else match["ew"].lower()
-    if match["time"]:
-        hour = _count(match["h"] or match["zh"] or match["eh"])
-        minute = 30 if match["half"] else _count(match["min"] or match["zmin"] or "")
-        return f"{hour % 12:.0f}:{minute:02.0f}" if hour <= 24 and minute < 60 else None
-    return _number_of(match)
-
-
-def _day_of(match: re.Match[str]) -> float | str | None:
-    month = _count(match["m"] or match["zm"] or "") or _month(match["em"] or match["fm"] or "")
-    day = _count(match["d"] or match["zd"] or match["od"] or match["zo"] or re.sub(r"\D", "", match["ed"] or match["fd"] or ""))
-    if match["zo"] and day > 31:  # of a house, a cabinet
-        return day
-    return f"{month:.0f}/{day:.0f}" if month <= 12 and day <= 31 and (month or day) else None
-
-
-def _month(name: str) -> int:
-    return _MONTHS.index(name[:3].lower()) + 1 if name else 0
-
-
-def _number_of(match: re.Match[str]) -> float | None:
+        return [written[:3] if written.isascii() else _WEEKDAYS["一二三四五六日".index(written[-1].replace("天", "日"))]]
     if match["hans"]:
         value = _count(match["hans"])
-        return value if value > _COUNTED else None
+        return [value] if value > _COUNTED or match["unit"] else []
     value = float(match["digits"].replace(",", ""))
     multiple = (match["multiple"] or "").strip().lower()
     for sign in [multiple] if multiple.isascii() else multiple:
         value *= _MULTIPLES.get(sign, 1)
-    return value
+    return [value]
 
 
 def _count(written: str) -> float:
-    """Return the number that digits or Chinese numerals say; 三万二 is 32,000, 二零二六 is 2026."""
-    if not written or written.isascii():
-        return float(written or 0)
+    """Return the number that Chinese numerals say; 三万二 is 32,000, 二零二六 is 2026."""
     if not any(sign in _HAN_TENS or sign in _HAN_MYRIADS for sign in written):
         return float("".join(str(_HAN_DIGITS[sign]) for sign in written))
     total = part = digit = 0
