@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 from ..storage.clock import find_zone
 from ..storage.texts import Text, msgid
 from ..text.record import record
-from ..text.secret_forms import PERSONAL
 from .connections import TakenSource, take
 from .paths import QUIET_HOURS
 from .settings import choice, duration, durations, flag, names, number, patterns, size, text
@@ -297,7 +296,11 @@ class Privacy:
     @property
     def forms(self) -> tuple[str, ...]:
         """The patterns of what counts as a secret beside what always does."""
-        return (*self.patterns, *PERSONAL) if self.personal else self.patterns
+        if not self.personal:
+            return self.patterns
+        from ..text.secret_forms import personal  # here: few configurations have it
+
+        return (*self.patterns, *personal())
 
 
 @record

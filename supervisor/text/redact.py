@@ -202,31 +202,20 @@ _MARKS: Final = {"en": "[redacted]", "zh": "[已隐去]"}
 _WHOLE_MAIL: Final = lazy_re(r"[^\s@:/]+@[^\s@:/]+\.\w{2,}")
 
 
-def marked(text: str, patterns: Iterable[str] = ()) -> str:
-    """
-    Return the text with a mark in the place of each secret, in the language of the text.
-
-    >>> marked("登录 password: hunter2-demo 即可"), marked("the pin of my card is 8841")
-    ('登录 password: [已隐去] 即可', 'the pin of my card is [redacted]')
-    """
-    known = tuple(patterns)
-    return redacted(text, _MARKS[language_of(text)], known, lambda secret: _is_kept(text, secret, known))
-
-
-def has_secret(text: str, patterns: Iterable[str] = ()) -> bool:
-    """True if a mark would stand in the text."""
-    return marked(text, patterns) != text
-
-
 @record
 class Marks:
-    """Puts marks into what is about to be stored; *patterns* are those of the configuration."""
+    """
+    Puts a mark in the place of each secret in what is about to be stored; *patterns* are those of the configuration.
+
+    >>> Marks()("登录 password: hunter2-demo 即可"), Marks()("the pin of my card is 8841")
+    ('登录 password: [已隐去] 即可', 'the pin of my card is [redacted]')
+    """
 
     patterns: tuple[str, ...] = ()
 
     def __call__(self, text: str) -> str:
-        """Return the text with marks in the place of its secrets."""
-        return marked(text, self.patterns)
+        """Return the text with marks, in its language."""
+        return redacted(text, _MARKS[language_of(text)], self.patterns, lambda secret: self._is_kept(text, secret))
 
     def lines(self, before: str, after: str) -> str:
         r"""
@@ -239,7 +228,6 @@ class Marks:
         parts = groupby(after.splitlines(keepends=True), lambda line: line.rstrip("\r\n") in old)
         return "".join("".join(lines) if is_old else self("".join(lines)) for is_old, lines in parts)
 
-
-def _is_kept(text: str, secret: Secret, patterns: tuple[str, ...]) -> bool:
-    words = text[secret.start : secret.end]
-    return bool(_WHOLE_MAIL.fullmatch(words)) and not any(re.fullmatch(pattern, words) for pattern in patterns)
+    def _is_kept(self, text: str, secret: Secret) -> bool:
+        words = text[secret.start : secret.end]
+        return bool(_WHOLE_MAIL.fullmatch(words)) and not any(re.fullmatch(pattern, words) for pattern in self.patterns)

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+from pathlib import Path
 from typing import Final, NamedTuple
 
-from .lazy_re import lazy_re
+from .lazy_re import lazy_re, lines_of, words_of
 
 
 class Found(NamedTuple):
@@ -27,42 +30,9 @@ class Found(NamedTuple):
     since: int | None = None
 
 
-#: What a code is for that opens something or proves who one is; "error code" and "zip code" are of other kinds.
-_OPENED: Final = (
-    r"door|gate|alarm|entry|entrance|access|lock|bike|safe|vault|garage|lobby|elevator|lift|locker|lockbox|key\ ?box|keypad|gym"
-    r"|suitcase|luggage|padlock|shed|cabin|mailbox|security|verification|confirmation|auth(?:entication|orization)?|login"
-    r"|sms|2fa|mfa|otp|one[- ]time|backup|recovery|pairing|unlock|pin|sim|puk|voicemail"
-)
-_OPENED_ZH: Final = (
-    "门禁|门锁|开门|大门|单元门|房门|开锁|锁屏|解锁|支付|取款|取件|提取|保险[箱柜]|储物柜|车库|小区|报警|信箱"
-    "|验证|驗證|校验|安全|动态|恢复|备用|配对|登录|授权|短信|锁"
-)
-#: A word for a secret. Its group says how the value has to look.
-_LABEL: Final = lazy_re(
-    rf"""
-      (?P<password>pass(?:word|wd|phrase|code|wort)s?|kennwort|contrase[ñn]a|mot\ de\ passe|senha|wachtwoord|парол[ьяюе]|pwd
-        |(?:pass|pw)(?![a-z])|口令|密[码碼]|パスワード|비밀번호)
-    | (?P<code>(?:{_OPENED})(?:'s)?[ _-]codes?|code(?=\ (?:for|to|of)\ the\ (?:{_OPENED}))|combination
-        |pin(?![a-z])(?:[ -]?(?:code|number))?码?|puk(?![a-z])|otp(?![a-z])|cv[vc]2?(?![a-z])
-        |(?:{_OPENED_ZH})(?:的)?(?:代)?[码碼]|门码|暗証番号)
-    | (?P<key>api[_ -]?key|(?:access|secret|private|encryption|licen[cs]e|signing)[_ -]?key|(?:client|app)[_ -]secret
-        |(?:access|api|auth|bot)[_ -]token
-        |(?:wi-?fi|wlan|network|hotspot)[ ]key|密[钥鑰]|私[钥鑰]|令牌)
-    | (?P<bare>(?:key|token|secret|cookie)(?![a-z])|钥匙)
-    | (?P<seed>(?:seed|recovery|mnemonic|backup)[_ -](?:phrase|words)|助记词)
-    | (?P<number>(?:(?:credit|debit|bank)[ -])?card(?![a-z])(?:\ (?:number|no\.?))?|visa|mastercard|amex
-        |ssn|social\ security\ (?:number|no\.?)
-        |[银銀]行卡号?|信用卡号?|储蓄卡号?|卡[号號]|身份[证證]号?码?)
-    """,
-    re.VERBOSE,
-)
+_DATA: Final = Path(__file__).parent / "data"
 #: Words that a sentence about a secret has.
-SECRET_STEMS: Final = tuple(
-    """
-    pass kennwort contrase senha wachtwoord парол pwd pw 口令 密 パスワード 비밀번호 key secret token cookie 钥匙 令牌 私钥 私鑰
-    code combination pin puk otp cvv cvc cv2 码 碼 暗証番号 seed phrase words mnemonic 助记词
-    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
-)
+SECRET_STEMS: Final = tuple(words_of(_DATA / "secret_stems.txt"))
 #: What separates a label from its value; what it is for may come first: "(wifi)", "of the bike lock".
 _SEPARATOR: Final = lazy_re(
     r"""
@@ -142,11 +112,19 @@ def _lower(text: str) -> str:
 
 def _labels(lower: str) -> Iterator[re.Match[str]]:
     """Yield the labels, in order, that are no part of another word: compass, spin, tokenizer."""
-    for label in _LABEL.finditer(lower):
+    for label in _label().finditer(lower):
         before = lower[label.start() - 1 : label.start()]
         is_part = label[0][0].isascii() and before.isascii() and before.isalpha()
         if not is_part or len(label[0]) > len("password") - 1:
             yield label
+
+
+@cache
+def _label() -> re.Pattern[str]:
+    """Return the pattern of the words for a secret, of which the name of the group says how the value has to look."""
+    rows = (line.split("\t") for line in lines_of(_DATA / "secret_labels.tsv"))
+    kinds = groupby(rows, lambda row: row[0])
+    return re.compile("|".join(f"(?P<{kind}>{'|'.join(words for _, words in row)})" for kind, row in kinds))
 
 
 def _behind(text: str, label: re.Match[str]) -> Found | None:
@@ -208,14 +186,9 @@ MAIL: Final = (
 #: What is before a long number that is none of a phone.
 _OTHERS: Final = ("单号", "编号", "流水号", "id", "ID", "no.", "#")
 _NO_PHONE: Final = "".join(f"(?<!{word}{sign})" for word in _OTHERS for sign in ("", " ", "：", ":"))
-_NUMBERS: Final = (
-    rf"{_NO_PHONE}(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{{4}}[ -]?\d{{4}}",  # a mobile in China
-    r"(?:\(0\d{2,3}\)|（0\d{2,3}）|0\d{2,3}-) ?\d{7,8}(?:-\d{1,5})?",  # a line in China, with its area
-    r"400-?\d{3}-?\d{4}",
-    r"\+\d(?:[ .()-]{0,2}\d){7,14}",  # with the code of a country
-    r"(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[ .-])[2-9]\d{2}[.-]\d{4}",  # in America
-    r"0\d{2,4} \d{3,4} ?\d{3,4}",  # in Britain
-)
-_PHONE: Final = f"{_BEGIN}(?:{'|'.join(_NUMBERS)}){_END}"
-#: The patterns of mail addresses and of phone numbers.
-PERSONAL: Final = (MAIL, _PHONE)
+
+
+def personal() -> tuple[str, ...]:
+    """Return the patterns of mail addresses and of phone numbers."""
+    numbers = "|".join(lines_of(_DATA / "phone_forms.txt"))
+    return MAIL, f"{_BEGIN}{_NO_PHONE}(?:{numbers}){_END}"

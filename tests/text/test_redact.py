@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.redact import HIDDEN, RULES, find_secrets, marked, redacted
-from recalld.supervisor.text.secret_forms import PERSONAL
+from recalld.supervisor.text.redact import HIDDEN, RULES, Marks, find_secrets, redacted
+from recalld.supervisor.text.secret_forms import personal
 
 TABLES = Path(__file__).parent / "secrets"
 #: The least secrets of a list that are hidden whole, and the most plain lines of which something is.
@@ -117,10 +117,10 @@ MARKED = {
 
 @pytest.mark.parametrize("text", MARKED)
 def test_marks_stand_in_the_place_of_personal_data(text: str) -> None:
-    after = marked(text, PERSONAL)
-    assert after == MARKED[text]
-    assert marked(after, PERSONAL) == after
-    assert marked(text) == text
+    marked = Marks(personal())
+    assert marked(text) == MARKED[text]
+    assert marked(MARKED[text]) == MARKED[text]
+    assert Marks()(text) == text
 
 
 # ── whatever the text ───────────────────────────────────────────────────────────

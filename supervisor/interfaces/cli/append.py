@@ -75,10 +75,10 @@ def append(
 
 
 def _tell_secret(call: Call, ws: Workspace, words: str) -> None:
-    from ...text.redact import has_secret
+    from ...text.redact import Marks
 
     privacy = ws.config.privacy
-    if privacy.redact != "off" and has_secret(words, privacy.forms):
+    if privacy.redact != "off" and Marks(privacy.forms)(words) != words:
         call.say(
             Text("it looks as if a secret were in it: a mark was stored in its place.")
             if privacy.redact == "store"
