@@ -14,7 +14,7 @@ from datetime import date
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from ..protocol.marks import Dated, before_words, in_place_of, marks_of, read_struck, struck_line, without_marks, without_pin
+from ..protocol.marks import before_words, marks_of, read_struck, struck_line, without_marks, without_pin
 from ..storage.errors import BadRequest, StaleLine
 from ..storage.texts import Text
 from ..text.comparing import same_words
@@ -226,10 +226,9 @@ def standing_line(text: str, ref: str, field: str, shown: Sequence[int] | None =
     lines = filled(cut(visible))
     for line in lines:  # first: a line that was struck has another digest than the one that was seen
         if line.number in named and (struck := read_struck(_words(line))):
-            ended, now = struck.until or "", _what_stands(lines, line)
-            raise BadRequest(
-                field, Text("line {line} ended already ({until}); now {found}", line=line.ref, until=ended, found=now)
-            )
+            ended = struck.until or ""
+            why = Text("line {line} ended already ({until}); search for what is true now", line=line.ref, until=ended)
+            raise BadRequest(field, why)
     refuse_stale(visible, named)
     line = next(line for line in lines if line.number in named)
     if _words(line).startswith(("#", "```", "<!--", "---", "|")):
@@ -265,16 +264,6 @@ def struck_at(
 
 def _words(line: Line) -> str:
     return line.text[len(before_words(line.text)) :].strip()
-
-
-def _what_stands(lines: Sequence[Line], ended: Line) -> Text:
-    """Return the words that name the line which stands in the place of an *ended* one."""
-    entries = [(line, parse_entry(line.text)) for line in lines]
-    number = in_place_of(ended.number, [Dated(line.number, entry and entry.day, _words(line)) for line, entry in entries])
-    stands = next((line for line in lines if line.number == number), None)
-    if stands is None:
-        return Text("no line stands in its place")
-    return Text("it is {line}, {text}", line=stands.ref, text=_quoted(stands.text))
 
 
 def _quoted(text: str) -> str:

@@ -66,17 +66,15 @@ class Config:
     def notices(self) -> Iterator[Text]:
         """Yield a sentence for each key of a version before."""
         for place in self.retired:
-            if isinstance(now := RETIRED[place], str):
-                yield Text("{key} is not read any more, what holds is always {value}; delete it.", key=dotted(place), value=now)
-            else:
-                yield Text("{key} is called {name} now; rename it.", key=dotted(place), name=dotted(now))
+            value = RETIRED[place]
+            yield Text("{key} is not read any more, what holds is always {value}; delete it.", key=dotted(place), value=value)
 
 
-#: By section, keys of versions before and the values that always hold now.
+#: By section, keys of versions before, which are passed over, and what holds now.
 _LEFT: Final = {
     "archive": "max_queued=8 backlog_interval=1d overflow_interval=10m write_wait=10s write_wait_limit=10m slug_chars=32"
     " max_attempts=5 summarise_chars=8000",
-    "recall": "recent_messages=5",
+    "recall": "recent_messages=5 honest_miss=context.say_nothing",
     "llm": "material_share=0.8",
     "worker": "idle=60s beat=lease/8",
     "conversation": "summary_in=system overflow_min=3",
@@ -86,12 +84,9 @@ _LEFT: Final = {
     "care": "quarantine_limit=10 previous_bytes=20MB",
     "pool": "window=0 patience=10m",
 }
-#: Keys of versions before, which are passed over: the value that always holds now, or the key that has taken their place.
-RETIRED: Final[Mapping[Place, Place | str]] = {
-    **{(section, key): now for section, pairs in _LEFT.items() for key, now in (pair.split("=") for pair in pairs.split())},
-    ("recall", "honest_miss"): ("context", "say_nothing"),
+RETIRED: Final[Mapping[Place, str]] = {
+    (section, key): now for section, pairs in _LEFT.items() for key, now in (pair.split("=") for pair in pairs.split())
 }
-
 
 #: Pairs of keys: the first may not be larger than the second. If only the second is set, the first is lowered to it.
 ORDER: Final = (

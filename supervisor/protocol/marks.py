@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -177,31 +177,6 @@ def struck_line(line: str, until: date, reason: str = "") -> str:
     """
     before = before_words(line)
     return before + str(Struck(line[len(before) :].strip(), until, reason))
-
-
-class Dated(NamedTuple):
-    """The words of a line, its number, and the day of its entry (None: it is none)."""
-
-    number: int
-    day: date | None
-    words: str
-
-
-def in_place_of(number: int, lines: Sequence[Dated]) -> int | None:
-    """
-    Return the number of the line that stands in the place of the struck line *number*, None if none does.
-
-    It is an entry of the day on which that line ended, below it; of several the one with most words in common. Where that one
-    has ended as well, the line that stands in its place.
-    """
-    from ..text.tokenizer import tokens  # here: most commands need none
-
-    words = {line.number: line.words for line in lines}
-    while struck := read_struck(words.get(number, "")):
-        later = [line for line in lines if line.number > number and struck.until and line.day == struck.until]
-        shared = {*tokens(struck.words)}
-        number = max(later, key=lambda line: len(shared & {*tokens(line.words)}), default=Dated(0, None, "")).number
-    return number or None
 
 
 def before_words(line: str) -> str:

@@ -74,10 +74,10 @@ def test_write_with_replaces_refuses_and_writes_nothing(memory, world):
     assert (world.root / "memory.md").read_bytes() == before
 
 
-def test_ring_of_replacements_is_refused_with_the_line_that_stands(memory):
+def test_ring_of_replacements_is_refused(memory):
     first = ref(memory, "杭州")
     memory.write("住在苏州园区", replaces=first)
-    with pytest.raises(BadRequest, match=r"ended already.*住在苏州园区"):
+    with pytest.raises(BadRequest, match="ended already"):
         memory.write("住在苏州园区", replaces=first)  # as it was seen before it was struck
     with pytest.raises(BadRequest, match="says this already"):
         memory.write("住在苏州园区", replaces=ref(memory, "苏州"))
