@@ -29,14 +29,14 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_480, goal=2_300),
-    Room("supervisor/storage", most=2_275, goal=1_900),
-    Room("supervisor/protocol", most=4_780, goal=4_100),
+    Room("supervisor/text", most=2_412, goal=2_300),
+    Room("supervisor/storage", most=2_232, goal=1_900),
+    Room("supervisor/protocol", most=4_748, goal=4_100),
     Room("supervisor/archive", most=4_359, goal=3_900),
     Room("supervisor/extracts", most=891, goal=950),
-    Room("supervisor/summaries", most=1_915, goal=1_850),
+    Room("supervisor/summaries", most=1_867, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_850, goal=8_000),
-    Room("supervisor/longterm", most=1_050, goal=950),
+    Room("supervisor/longterm", most=1_039, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_624, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_469, goal=1_400),
     Room(
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=54_627, goal=48_000)
+ALL: Final = Room("all", most=54_425, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=56_712, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_637, goal=48_000)
 
 
 def _lines(path: Path) -> int:
