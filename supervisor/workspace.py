@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property, partial
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from .archive.diary import Diary
     from .archive.history import Attachments, HistoryStore
     from .archive.journal import SeenJournal
-    from .archive.memory_folder import MemoryFolder
+    from .archive.memory_folder import FileTable, MemoryFolder
     from .archive.plan import Caps, Failure
     from .archive.quarantine import Quarantine, UnreadStore
     from .archive.run import Trash
@@ -62,12 +64,52 @@ class store(cached_property[T]):  # noqa: N801 - it is used as a decorator
             return value
 
 
+def wired(home: str, *parts: str) -> Any:
+    """Return the store that is made by *home*, a class in a module of this package, from these *parts* of its workspace."""
+    module, _, name = home.rpartition(".")
+
+    def make(ws: Workspace) -> Any:
+        maker = getattr(import_module(f".{module}", __package__), name)
+        return maker(*(attrgetter(part)(ws) for part in parts))
+
+    return store(make)
+
+
 class Workspace:
     """
     The stores of the workspace at *root*, over one `Files`, for any thread; *environ* has the keys of model servers.
 
     *lasting*: its process runs for months, so work that loads large dictionaries is done in a process that ends.
     """
+
+    history: HistoryStore = wired("archive.history.HistoryStore", "files", "paths", "zone")
+    journal: SeenJournal = wired("archive.journal.SeenJournal", "files", "paths", "zone")
+    deletions: Deletions = wired("archive.deletions.Deletions", "files", "paths", "journal", "memory", "zone")
+    shown_history: ShownHistory = wired("archive.deletions.ShownHistory", "history", "deletions")
+    attachments: Attachments = wired("archive.history.Attachments", "files", "paths")
+    drop_box: DropBox = wired("archive.append.DropBox", "files", "paths", "zone")
+    quarantine: Quarantine = wired("archive.quarantine.Quarantine", "files", "paths.quarantine", "config.care.quarantine_limit")
+    unread: UnreadStore = wired("archive.quarantine.UnreadStore", "files", "paths")
+    trash: Trash = wired("archive.run.Trash", "files", "paths", "journal")
+    diary: Diary = wired("archive.diary.Diary", "files", "paths", "config")
+    replaced_texts: ReplacedTexts = wired("storage.keeping.ReplacedTexts", "files", "paths.previous")
+    file_table: FileTable = wired("archive.memory_folder.FileTable", "files", "paths")
+    memory: MemoryFolder = wired("archive.memory_folder.MemoryFolder", "files", "paths", "file_table")
+    task_queue: TaskQueue = wired("protocol.queue.TaskQueue", "files", "paths")
+    calls: CallLog = wired("protocol.llm.CallLog", "files", "paths", "zone")
+    endpoint: Endpoint = wired("protocol.llm.endpoint_of", "config.llm", "environ")
+    index: Index = wired("index.index.Index", "files", "paths", "memory", "zone", "config.recall.k1", "config.recall.b")
+    unfiled: Unfiled = wired(
+        "recall.unfiled.Unfiled", "files", "paths", "history", "drop_box", "deletions", "config.archive", "mark"
+    )
+    parts: Parts = wired("recall.visible.Parts", "index", "unfiled")
+    session_files: SessionFiles = wired("conversation.session_files.SessionFiles", "files", "paths")
+    session_talk: SessionTalk = wired(
+        "conversation.session_files.SessionTalk", "shown_history", "journal", "memory", "unfiled", "config"
+    )
+    session_lines: SessionLines = wired(
+        "conversation.session_lines.SessionLines", "session_files", "session_talk", "long_term", "config", "events"
+    )
 
     def __init__(
         self,
@@ -89,131 +131,16 @@ class Workspace:
         self.making = threading.RLock()
 
     @store
-    def history(self) -> HistoryStore:
-        from .archive.history import HistoryStore
-
-        return HistoryStore(self.files, self.paths, self.zone)
-
-    @store
-    def journal(self) -> SeenJournal:
-        from .archive.journal import SeenJournal
-
-        return SeenJournal(self.files, self.paths, self.zone)
-
-    @store
-    def deletions(self) -> Deletions:
-        from .archive.deletions import Deletions
-
-        return Deletions(self.files, self.paths, self.journal, self.memory, self.zone)
-
-    @store
-    def shown_history(self) -> ShownHistory:
-        from .archive.deletions import ShownHistory
-
-        return ShownHistory(self.history, self.deletions)
-
-    @store
-    def attachments(self) -> Attachments:
-        from .archive.history import Attachments
-
-        return Attachments(self.files, self.paths)
-
-    @store
-    def endpoint(self) -> Endpoint:
-        from .protocol.llm import endpoint_of
-
-        return endpoint_of(self.config.llm, self.environ)
-
-    @store
-    def memory(self) -> MemoryFolder:
-        from .archive.memory_folder import FileTable, MemoryFolder
-
-        return MemoryFolder(self.files, self.paths, FileTable(self.files, self.paths))
-
-    @store
     def long_term(self) -> LongTermFile:
         from .longterm.long_term_file import LongTermFile
 
         return LongTermFile(self.files, self.paths, self.zone, mark=self.mark)
 
     @store
-    def session_lines(self) -> SessionLines:
-        from .conversation.session_lines import SessionLines
-
-        return SessionLines(self.session_files, self.session_talk, self.long_term, self.config, self.events)
-
-    @store
-    def session_files(self) -> SessionFiles:
-        from .conversation.session_files import SessionFiles
-
-        return SessionFiles(self.files, self.paths)
-
-    @store
     def groups(self) -> Groups:
         from .conversation.groups import Groups
 
         return Groups(lambda: self.session_files, lambda: self.memory, lambda: self.unfiled, self.config.privacy.direct)
-
-    @store
-    def session_talk(self) -> SessionTalk:
-        from .conversation.session_files import SessionTalk
-
-        return SessionTalk(self.shown_history, self.journal, self.memory, self.unfiled, self.config)
-
-    @store
-    def drop_box(self) -> DropBox:
-        from .archive.append import DropBox
-
-        return DropBox(self.files, self.paths, self.zone)
-
-    @store
-    def quarantine(self) -> Quarantine:
-        from .archive.quarantine import Quarantine
-
-        return Quarantine(self.files, self.paths.quarantine, self.config.care.quarantine_limit)
-
-    @store
-    def trash(self) -> Trash:
-        from .archive.run import Trash
-
-        return Trash(self.files, self.paths, self.journal)
-
-    @store
-    def diary(self) -> Diary:
-        from .archive.diary import Diary
-
-        return Diary(self.files, self.paths, self.config)
-
-    @store
-    def replaced_texts(self) -> ReplacedTexts:
-        from .storage.keeping import ReplacedTexts
-
-        return ReplacedTexts(self.files, self.paths.previous)
-
-    @store
-    def unread(self) -> UnreadStore:
-        from .archive.quarantine import UnreadStore
-
-        return UnreadStore(self.files, self.paths)
-
-    @store
-    def task_queue(self) -> TaskQueue:
-        from .protocol.queue import TaskQueue
-
-        return TaskQueue(self.files, self.paths)
-
-    @store
-    def calls(self) -> CallLog:
-        from .protocol.llm import CallLog
-
-        return CallLog(self.files, self.paths, self.zone)
-
-    @store
-    def index(self) -> Index:
-        from .index.index import Index
-
-        recall = self.config.recall
-        return Index(self.files, self.paths, self.memory, self.zone, recall.k1, recall.b)
 
     @store
     def meaning(self) -> Meaning | None:
@@ -232,12 +159,6 @@ class Workspace:
         return ReceiptStore(self.files, self.paths, mark=self.mark)
 
     @store
-    def unfiled(self) -> Unfiled:
-        from .recall.unfiled import Unfiled
-
-        return Unfiled(self.files, self.paths, self.history, self.drop_box, self.deletions, self.config.archive, self.mark)
-
-    @store
     def searcher(self) -> Searcher:
         from .recall.search import Searcher
 
@@ -252,13 +173,6 @@ class Workspace:
             events=self.events,
             parts=self.parts,
         )
-
-    @store
-    def parts(self) -> Parts:
-        """What groups may see of the index."""
-        from .recall.visible import Parts
-
-        return Parts(self.index, self.unfiled)
 
     @store
     def line_reader(self) -> LineReader:
