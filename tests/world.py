@@ -69,7 +69,6 @@ from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import NoCall
-from recalld.worker.providers.server_answers import Capacity
 
 ZONE = ZoneInfo("Asia/Shanghai")
 IN_SHANGHAI = 'timezone = "Asia/Shanghai"'
@@ -207,13 +206,6 @@ class FaultyDisk(RealDisk):
 #: Characters of the messages from which on a summary of the fake model is shorter than they are.
 _COPIED = 120
 _LINE = 60
-
-
-class SilentServer:
-    """What a model behind the worker has beside its answers: its server says nothing of itself."""
-
-    def capacity(self) -> Capacity:
-        return Capacity()
 
 
 class FakeModel:

@@ -13,11 +13,10 @@ limit (`llm.max_calls_per_day`), which is written down before a task leaves it.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -44,7 +43,6 @@ from recalld.supervisor.text.record import record
 
 from .loop import do
 from .providers import Extractive, Model, NoCall
-from .providers.server_answers import Capacity
 
 _RENEW_S: Final = 1.0
 #: Seconds between two looks for the next task.
@@ -55,18 +53,14 @@ _RETRY_S: Final = 0.5
 #: For how long what goes back may take to be delivered.
 _END_S: Final = 5.0
 _THERE_S: Final = 5.0
-#: Keys of 0.34 and before, which a file may still have. Without a limit of a day more may be paid: it is set elsewhere first.
-_OF_A_DAY: Final = frozenset(("calls_per_day", "money_per_day"))
-_LEFT: Final = _OF_A_DAY | {"heartbeat", "rate_wait", "requests_per_minute", "tokens_per_minute", "price_in", "price_out"}
 
 
 @record
 class Profiles:
-    """What pool.toml says: the process, its models by name, and a *notice* of its keys that are not read any more."""
+    """What pool.toml says: the process, and its models by name."""
 
     crew: CrewKeys
     models: Mapping[str, Provider]
-    notice: Text | None = None
 
 
 def read_profiles(path: Path) -> Profiles:
@@ -88,19 +82,6 @@ def read_profiles(path: Path) -> Profiles:
     models = providers.values() if isinstance(providers, dict) else ()
     if not models or not all(isinstance(model, dict) for model in models):
         raise BadConfig(path.name, Text("it names no model: give a section [providers.default] with base_url and model"))
-    sections = [section for section in (given.get("pool"), *models) if isinstance(section, dict)]
-    left = tuple(dict.fromkeys(key for section in sections for key in section if key in _LEFT))
-    if limits := tuple(key for key in left if key in _OF_A_DAY):
-        raise BadConfig(
-            path.name,
-            Text(
-                "{keys} limited what a day costs, and a pool has no limits any more: set `llm.max_calls_per_day` in the recalld.toml of each workspace, then delete them",
-                keys=limits,
-            ),
-        )
-    for section in sections:
-        for key in left:
-            section.pop(key, None)
     crew = read_section("pool", CrewKeys(), given)
     profiles = {name: read_section("provider", Provider(), {"provider": table}) for name, table in providers.items()}
     for name, profile in profiles.items():
@@ -108,8 +89,7 @@ def read_profiles(path: Path) -> Profiles:
             raise BadConfig(
                 f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
             )
-    notice = Text("pool.toml has {keys}, which a pool does not regard any more; delete them", keys=left) if left else None
-    return Profiles(crew, profiles, notice)
+    return Profiles(crew, profiles)
 
 
 class RedisHold:
@@ -137,20 +117,6 @@ class RedisHold:
             else:
                 return
 
-    def find(self, name: str) -> bytes | None:
-        """Return what was kept under this name."""
-        data: bytes | None = self._broker.call("get", self._broker.key("ans", name))
-        return data
-
-    def keep(self, name: str, data: bytes) -> None:
-        """Keep it for an hour."""
-        self._broker.call("set", self._broker.key("ans", name), data, ex=scripts.KEPT_S)
-
-    def forget(self, names: Collection[str]) -> None:
-        """Delete what was kept."""
-        if names:
-            self._broker.call("delete", *(self._broker.key("ans", name) for name in names))
-
 
 def opened(hold: RedisHold, seal: Seal) -> Contents:
     """Return what is in the cargo; Unsealable where this worker can't read it."""
@@ -167,14 +133,16 @@ def opened(hold: RedisHold, seal: Seal) -> Contents:
 
 
 class PoolClaim:
-    """One task of the pool (as `desk.FolderClaim`), its log of calls (`calls.CallBook`), and its finished pieces."""
+    """One task of the pool (as `desk.FolderClaim`), and its log of calls (`writing.CallBook`)."""
+
+    #: Pieces of a summary are kept by no pool.
+    kept: None = None
 
     def __init__(self, hold: RedisHold, contents: Contents, seal: Seal) -> None:
-        self.task, self.config, self.log, self.kept = contents.task, contents.config, self, self
+        self.task, self.config, self.log = contents.task, contents.config, self
         self._hold, self._contents, self._seal = hold, contents, seal
         self._used = 0
         self._why: Why = "ended"
-        self._names: set[str] = set()
 
     @property
     def lost(self) -> bool:
@@ -200,36 +168,6 @@ class PoolClaim:
             raise NoCall(Text("the task needs more calls than were reserved for it"))
         self._used += 1
         return True
-
-    @property
-    def _workspace(self) -> str:
-        return self._hold.uid.partition(".")[0]
-
-    # ── pieces ───────────────────────────────────────────────────────────────
-
-    def find(self, request: str) -> str | None:
-        """Return the kept answer to *request*."""
-        name = self._name(request)
-        with suppress(PoolAway, Unsealable):
-            sealed = self._hold.find(name)
-            return self._seal.unseal("kept", name, sealed).decode() if sealed else None
-        return None
-
-    def keep(self, request: str, answer: str) -> None:
-        """Keep the answer for a while; a pool that is away costs this piece at the next try, not the summary."""
-        name = self._name(request)
-        with suppress(PoolAway):
-            self._hold.keep(name, self._seal.seal("kept", name, answer.encode("utf-8", "replace")))
-
-    def clear(self) -> None:
-        """Delete the pieces that were used."""
-        with suppress(PoolAway):
-            self._hold.forget(self._names)
-
-    def _name(self, request: str) -> str:
-        name = hashlib.sha256(f"{self._workspace}\n{self.task.group}\n{request}".encode("utf-8", "replace")).hexdigest()
-        self._names.add(name)
-        return name
 
     # ── the end ──────────────────────────────────────────────────────────────
 
@@ -351,7 +289,7 @@ class Crew:
             return
         writer: Model | Extractive = self._model(profile, contents) if profile else Extractive()
         with suppress(NoCall, BadConfig, Busy, OSError):
-            result = do(claim, writer, self._clock, self.ends.is_set, Capacity)
+            result = do(claim, writer, self._clock, self.ends.is_set)
             if result:
                 about = {"uid": hold.uid, "status": result.status, "reason": result.reason, "error": result.error}
                 self._report({key: value for key, value in about.items() if value})

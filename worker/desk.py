@@ -52,7 +52,7 @@ class FolderClaim:
         self._desk = desk
 
     @property
-    def kept(self) -> Pieces:
+    def kept(self) -> Pieces | None:
         """The finished pieces of its group."""
         return Pieces(self._desk.files, self._desk.paths, self.task.group)
 

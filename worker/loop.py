@@ -25,7 +25,7 @@ from typing import Any, Final, cast
 from recalld.supervisor.extracts.extract import extract_of_talk
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
-from recalld.supervisor.protocol.llm import Prompt, Turn
+from recalld.supervisor.protocol.llm import Prompt, Turn, is_local
 from recalld.supervisor.protocol.queue import Lease, worker_lock
 from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost
@@ -37,7 +37,6 @@ from recalld.supervisor.storage.texts import Text
 
 from .desk import FolderClaim, FolderDesk
 from .providers import Cancelled, Extractive, Model, NoCall, ProviderError, Usage
-from .providers.server_answers import Capacity
 from .writing import THOUGHT_MAX, CallBook, Calls, Writing
 
 _POLL_S: Final = 0.2
@@ -61,7 +60,6 @@ class Worker:
     stop: threading.Event = field(default_factory=threading.Event)
     _claims: set[FolderClaim] = field(default_factory=set)  # subtle: two of one task, when it was requeued and claimed again
     _config_error: BadConfig | None = None
-    _capacity: Capacity | None = None
 
     def run_once(self, *, asked_only: bool = False) -> Result | None:
         """
@@ -75,7 +73,7 @@ class Worker:
             return None
         self._claims.add(claim)
         try:
-            return do(claim, self.provider, self.clock, self.stop.is_set, self._server)
+            return do(claim, self.provider, self.clock, self.stop.is_set)
         finally:
             self._claims.discard(claim)
 
@@ -106,21 +104,12 @@ class Worker:
             raise self._config_error
 
     def _at_once(self) -> int:
-        """
-        Return how many tasks are done at once: no more than the server writes answers, since the others would only wait.
-
-        A server on this machine that does not say, as Ollama, is taken to write one, unless another number is configured.
-        """
-        most = 1 if self.provider.extract else self.desk.config.worker.concurrency
-        if most == 1:
+        """Return how many tasks are done at once: of a server on this machine one, unless another number is configured."""
+        config = self.desk.config
+        is_default = config.worker.concurrency == WorkerKeys().concurrency
+        if self.provider.extract or (is_default and is_local(config.llm.base_url)):
             return 1
-        unsaid = 1 if self._server().is_here and most == WorkerKeys().concurrency else most
-        return min(most, self._server().slots or unsaid)
-
-    def _server(self) -> Capacity:
-        if self._capacity is None:
-            self._capacity = self.provider.capacity() if isinstance(self.provider, Model) else Capacity()
-        return self._capacity
+        return config.worker.concurrency
 
     def _work(self, idle_s: float, report: Callable[[dict[str, str]], None]) -> None:
         """Do whatever is next, until nothing was for *idle_s* seconds or no call may be made."""
@@ -185,9 +174,7 @@ class Worker:
 # ── one task ─────────────────────────────────────────────────────────────────
 
 
-def do(
-    claim: FolderClaim, provider: Model | Extractive, clock: Clock, stops: Callable[[], bool], server: Callable[[], Capacity]
-) -> Result | None:
+def do(claim: FolderClaim, provider: Model | Extractive, clock: Clock, stops: Callable[[], bool]) -> Result | None:
     """
     Do the claimed task, deliver its result and return it; None when it was lost, or given back since *stops* returned true.
 
@@ -202,7 +189,7 @@ def do(
         if isinstance(task, AskedTask):
             result = answer(task, provider, claim.config, claim.log, clock, cancelled)
         else:
-            result = summarise(claim, provider, clock, cancelled, server().window)
+            result = summarise(claim, provider, clock, cancelled)
         if not claim.held():
             return None
         claim.finish(result)
@@ -212,7 +199,7 @@ def do(
     except (BadConfig, Busy, NoCall, OSError):
         claim.give_back()
         raise
-    if result.status == "done" and isinstance(task, Task) and isinstance(provider, Model):
+    if result.status == "done" and isinstance(task, Task) and isinstance(provider, Model) and claim.kept:
         claim.kept.clear()
     return result
 
@@ -222,18 +209,16 @@ def summarise(
     provider: Model | Extractive,
     clock: Clock,
     cancelled: Callable[[], bool] = lambda: False,
-    window: int | None = None,
 ) -> Result:
     """
     Return the result of the task; a fault of the task, its material or the provider is a failed result.
 
-    *window*: of the server, in tokens. Raises Cancelled once *cancelled* returns true, NoCall when no call may be made,
-    BadConfig when a prompt is wrong.
+    Raises Cancelled once *cancelled* returns true, NoCall when no call may be made, BadConfig when a prompt is wrong.
     """
     task, material = cast("Task", claim.task), partial(claim.material, with_extracts=provider.extract)
     if not isinstance(provider, Model):
         return delivered(task, provider, clock, lambda: provider.summarise(task, material()) or NOTHING)
-    writing = Writing(Calls(provider, claim.config, claim.log, clock, cancelled, is_asked=task.redo, window=window), claim)
+    writing = Writing(Calls(provider, claim.config, claim.log, clock, cancelled, is_asked=task.redo), claim)
     result = delivered(task, provider, clock, lambda: writing.write(task, material()) or NOTHING, writing.calls)
     wrote = writing.calls.answered or result.model  # a server may have swapped the model under its name
     return replace(result, model=wrote, prompt=writing.version, joined=writing.is_joined and result.status == "done")

@@ -142,17 +142,16 @@ class Writing:
 
     def _answer(self, prompt: Prompt, *, last: bool) -> str:
         """Return the model's answer, or the kept piece. The last answer is the result and is not kept."""
-        model, kept_answers = self.calls.model, self.claim.kept
-        request = f"{model.name}\n{model.model}\n{text_of(prompt)}"
-        kept = None if last else kept_answers.find(request)
+        calls, pieces = self.calls, None if last else self.claim.kept
+        request = f"{calls.model.name}\n{calls.model.model}\n{text_of(prompt)}"
+        kept = pieces.find(request) if pieces else None
         if kept is not None:
             return kept
-        calls = self.calls
         if calls.is_asked and calls.usage.calls >= calls.config.llm.max_calls_per_day:
             raise ProviderError("input", "it needs more calls than llm.max_calls_per_day; it goes on from here", usage=Usage())
         answer = calls.complete(prompt)
-        if not last:
-            kept_answers.keep(request, answer)
+        if pieces:
+            pieces.keep(request, answer)
         return answer
 
     def _room(self, name: str, language: Language, so_far: str) -> int:
@@ -233,7 +232,6 @@ class Calls:
     cancelled: Callable[[], bool]
     is_asked: bool = False  # a person asked for it: its calls are counted, and not held back
     account: Account = "summaries"
-    window: int | None = None  # of the server, in tokens, where it says so
     usage: Usage = Usage()  # noqa: RUF009 - immutable
     answered: str = ""  # the model that wrote the last answer, by the server's word
 
@@ -252,8 +250,8 @@ class Calls:
 
     @property
     def context(self) -> int:
-        """The tokens of prompt and answer together: what is configured, or less where the server has less."""
-        return min(self.config.llm.context_tokens, self.window or self.config.llm.context_tokens)
+        """The tokens of prompt and answer together."""
+        return self.config.llm.context_tokens
 
     @property
     def reserve(self) -> int:

@@ -46,8 +46,8 @@ from ..text.record import record
 Uid: TypeAlias = str
 #: What became of a task that was offered: it waits for a worker, a worker has it, or its answer waits for its host.
 Sign: TypeAlias = Literal["waits", "runs", "done"]
-#: What is sealed: a task, its answer, or a model's answer that is kept while its task goes on.
-Sealed: TypeAlias = Literal["cargo", "answer", "kept"]
+#: What is sealed: a task, or its answer.
+Sealed: TypeAlias = Literal["cargo", "answer"]
 _VERSION: Final = 1
 #: Of zlib's: 40 % of the time of the usual 6, and 7 % more bytes.
 _LEVEL: Final = 1

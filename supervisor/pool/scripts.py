@@ -7,7 +7,6 @@ What the pool does in Redis at one stroke: Lua, by name. KEYS has the prefix alo
     <p>:begun:<who>               the uid that a worker was given           10 s
     <p>:gone:<uid>                nobody wants it any more                  10 min
     <p>:tries                     deliveries of a uid without an answer     until the answer
-    <p>:ans:<digest>              a sealed piece of an unfinished summary   an hour
     <p>:done:<uid>                the sealed answer                         until it is durable, a day
     <p>:results:<host>, <p>:taking:<host>   uids with an answer for a host; those that it writes down
     <p>:threads, <p>:hosts        who is there                              15 s
@@ -17,10 +16,9 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Seconds that a lock, a notice and what is kept live.
+#: Seconds that a lock and a notice live.
 RUN_S: Final = 10
 THERE_S: Final = 15
-KEPT_S: Final = 3_600
 DAY_S: Final = 86_400
 GONE_S: Final = 600
 #: What an answer begins with that no seal has: a worker could not read the cargo.

@@ -170,7 +170,7 @@ class Llm(Provider):
 class Worker:
     """The processes that write summaries."""
 
-    concurrency: int = number(3, "Tasks at once, at most the slots of a server here; 3: one if it says none.", least=1, most=64)
+    concurrency: int = number(3, "Tasks at once; with 3 a server on this machine gets one.", least=1, most=64)
     lease: timedelta = duration("120s", "A task whose worker sends no heartbeat for this long is requeued.", least="1s")
 
     @property

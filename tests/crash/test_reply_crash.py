@@ -28,7 +28,7 @@ from recalld.worker.providers import Completion, Usage
 from tests.crash.explorer import Explorer
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.model_disk import ModelDisk
-from tests.world import WITH_MODEL, Clock, EventList, SilentServer, at, message
+from tests.world import WITH_MODEL, Clock, EventList, at, message
 
 pytestmark = pytest.mark.proof
 
@@ -49,7 +49,7 @@ def filed_words(tree: dict[str, bytes]) -> str:
     return "\n".join(data.decode() for path, data in tree.items() if re.fullmatch(r"memory/[0-9-]+-[^/]*\.md", path))
 
 
-class Answering(SilentServer, Case):
+class Answering(Case):
     """Two inputs of one conversation and one of a group; the model words its answer anew at each call."""
 
     start: ClassVar = {

@@ -33,7 +33,7 @@ from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.model_disk import ModelDisk
 from tests.crash.test_files_crash import refuse_beside_who_holds, refuse_each_call, survive_each_crash
-from tests.world import WITH_MODEL, Clock, EventList, SilentServer, at, message
+from tests.world import WITH_MODEL, Clock, EventList, at, message
 
 pytestmark = pytest.mark.proof
 
@@ -101,7 +101,7 @@ class Summarizing(Overflowing):
         return self.told_wrongly(tree, lambda _: True)
 
 
-class Asking(SilentServer, Summarizing):
+class Asking(Summarizing):
     """The line of a session is a task of the queue; who waits and the worker die together."""
 
     start: ClassVar = {**Overflowing.start, ".recalld/sessions/空": b""}

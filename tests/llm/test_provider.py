@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 import traceback
-from dataclasses import replace
 
 import pytest
 
@@ -12,7 +11,6 @@ from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, Extractive, ProviderError, choose
 from recalld.worker.providers.openai import MOST_BYTES, OpenAi
-from recalld.worker.providers.server_answers import Capacity
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
 
@@ -246,15 +244,6 @@ def test_openai_ignores_base_url_and_proxy_variables(server, monkeypatch):
         monkeypatch.setenv(name, "http://127.0.0.1:9/elsewhere")
 
     assert ask(provider(server)).text == TEXT
-
-
-def test_openai_says_what_a_server_of_this_machine_can_do(server):
-    server.models = Act(body=b'{"total_slots": 2, "default_generation_settings": {"n_ctx": 2048}}')
-    assert provider(server).capacity() == Capacity(slots=2, window=2048, is_here=True)
-    for other in (Act(body=b'{"total_slots": "many"}'), Act(body=b"[]"), Act(status=404), Act(body=b"<html>")):
-        server.models = other
-        assert provider(server).capacity() == Capacity(is_here=True)
-    assert replace(provider(server), base_url="https://models.example.org/v1").capacity() == Capacity()
 
 
 # ── which provider, and its key ──────────────────────────────────────────────

@@ -11,7 +11,6 @@ from recalld.supervisor.pool.cargo import Answer, Cargo, PoolAway, Seal, Sign, U
 from recalld.worker.crew import PoolClaim, opened
 from recalld.worker.loop import do
 from recalld.worker.providers import Extractive, Model, NoCall
-from recalld.worker.providers.server_answers import Capacity
 
 SEAL = Seal([bytes(32)])
 
@@ -26,7 +25,6 @@ class PoolInMemory:
         self.running: set[str] = set()
         self.done: dict[str, Answer] = {}
         self.results: list[str] = []
-        self.kept: dict[str, bytes] = {}
         self.tries: dict[str, int] = {}
         self.delivered: list[Answer] = []
 
@@ -34,7 +32,7 @@ class PoolInMemory:
 
     def forget(self) -> None:
         """Everything is gone, as after FLUSHALL; whoever works on a task goes on."""
-        for one in (self.cargo, self.queue, self.done, self.results, self.kept, self.tries):
+        for one in (self.cargo, self.queue, self.done, self.results, self.tries):
             one.clear()
 
     def _before(self) -> bool:
@@ -127,7 +125,7 @@ class PoolInMemory:
         claim: Any = PoolClaim(hold, contents, seal)
         writer = provider if contents.profile or not isinstance(provider, Model) else Extractive()
         with suppress(NoCall):
-            do(claim, writer, clock, lambda: False, Capacity)
+            do(claim, writer, clock, lambda: False)
 
 
 class MemoryHold:
@@ -145,13 +143,3 @@ class MemoryHold:
         pool.done.setdefault(self.uid, answer)
         pool.results.append(self.uid)
         pool.delivered.append(answer)
-
-    def find(self, name: str) -> bytes | None:
-        return self.pool.kept.get(name)
-
-    def keep(self, name: str, data: bytes) -> None:
-        self.pool.kept[name] = data
-
-    def forget(self, names: Collection[str]) -> None:
-        for name in names:
-            self.pool.kept.pop(name, None)

@@ -12,7 +12,6 @@ from recalld.supervisor.protocol.task import Reason, Task
 from recalld.supervisor.text.word_frequency import telling_words
 from recalld.worker.providers import Completion, ProviderError, Usage
 from tests.summaries.quality_cases import BAD
-from tests.world import SilentServer
 
 #: What each kind of time is made of: how the model behaves, and how often.
 TIMES: dict[str, tuple[tuple[str, int], ...]] = {
@@ -54,7 +53,7 @@ class WorkerKilled(BaseException):
     """The worker's process dies here; the supervisor's lives."""
 
 
-class ScriptedModel(SilentServer):
+class ScriptedModel:
     """A provider of the worker; *slow* is called while it takes longer than any lease, *called* at each call."""
 
     name, model, extract = "scripted", "sim-1", False

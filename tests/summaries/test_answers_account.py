@@ -24,7 +24,7 @@ from recalld.supervisor.summaries.schedule import Verdicts
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, ProviderError, Usage
-from tests.world import SilentServer, message
+from tests.world import message
 
 CONFIG = load(b'[llm]\nmodel = "qwen3:8b"\nbase_url = "http://127.0.0.1:9/v1"\n', {})
 SESSION = "家里"
@@ -60,7 +60,7 @@ def test_status_says_by_model_what_became_of_its_answers(world):
     ]
 
 
-class Scribe(SilentServer):
+class Scribe:
     """A model behind the worker that gives these answers in turn."""
 
     name, model, extract = "scribe", "qwen3:8b", False

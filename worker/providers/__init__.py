@@ -22,8 +22,6 @@ from recalld.supervisor.protocol.llm import Prompt, without_secrets, writes_extr
 from recalld.supervisor.protocol.task import Reason, Task
 from recalld.supervisor.text.record import record
 
-from .server_answers import Capacity
-
 
 @runtime_checkable
 class Model(Protocol):
@@ -42,10 +40,6 @@ class Model(Protocol):
         *max_tokens* limits the answer. *calling* is called before each request, which is not sent when it raises NoCall.
         *cancelled* is called about ten times a second: when it returns true, the connection is closed and Cancelled raised.
         """
-        ...
-
-    def capacity(self) -> Capacity:
-        """Return what a server on this machine says of itself: what it can do at once."""
         ...
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
@@ -27,7 +27,6 @@ from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.supervisor.text.llm_output import goes_round, without_thinking
 
 from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, server_answers
-from .server_answers import Capacity, capacity_in
 
 #: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
 _HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)
@@ -38,8 +37,6 @@ SILENCE_S: Final = 120.0
 _CANCEL_POLL_S: Final = 0.1
 #: The most bytes of an answer: a stream has some 300 for a token, and one with much thinking 30,000 tokens.
 MOST_BYTES: Final = 16_000_000
-#: Seconds to wait for a page about the server.
-PAGE_S: Final = 3.0
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
 _MAX_CHARS: Final = 400_000
 #: How many characters come in between two looks whether the answer goes round in a circle.
@@ -79,21 +76,6 @@ class OpenAi:
     ) -> Completion:
         """Return what the model wrote (`Model.complete`)."""
         return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled))
-
-    def capacity(self) -> Capacity:
-        """Return what a llama.cpp server on this machine says of itself (`Model.capacity`)."""
-        return replace(capacity_in(asyncio.run(self._page("/props"))), is_here=is_local(self.base_url))
-
-    async def _page(self, name: str) -> Any:
-        """Return a page of llama.cpp about itself; None of another server, or of one elsewhere."""
-        if not is_local(self.base_url):
-            return None
-        root = self.base_url.rstrip("/").removesuffix("/v1")
-        try:
-            async with asyncio.timeout(PAGE_S), self._client() as client:
-                return await client.with_options(base_url=root).get(name, cast_to=object)
-        except Exception:  # noqa: BLE001 - most servers have no such page, and a fault is reported by the call that follows
-            return None
 
     async def _complete(
         self, prompt: Prompt, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]

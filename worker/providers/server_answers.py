@@ -1,17 +1,15 @@
 """
-What a model's server answers beside completions: its errors, in one table, and llama.cpp's page about itself. Pure.
+What a model's server answers beside completions: its errors, in one table. Pure.
 
 The words of errors are those of OpenAI, Azure, Anthropic, vLLM, llama.cpp, Ollama and LM Studio: they agree on a wire format,
-but not on its errors. Source: protocol.md, 3, Failure (*provider* pauses the provider, *input* counts against the group). The
-page has its slots and their window: no value in it is trusted to have the type that it should have, and what is not understood
-counts as not said.
+but not on its errors. Source: protocol.md, 3, Failure (*provider* pauses the provider, *input* counts against the group).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from recalld.supervisor.protocol.task import LONGEST_RETRY_S, Reason
 from recalld.supervisor.storage.texts import Text
@@ -128,31 +126,3 @@ def retry_after(headers: Mapping[str, str]) -> int:
         except (ValueError, TypeError):
             return 0
     return -int(-min(seconds, LONGEST_RETRY_S) // 1) if seconds > 0 else 0
-
-
-# ── pages ────────────────────────────────────────────────────────────────────
-
-
-@record
-class Capacity:
-    """How many answers a server writes at once, and the window of each in tokens; None where it does not say."""
-
-    slots: int | None = None
-    window: int | None = None
-    is_here: bool = False  # on this machine
-
-
-def capacity_in(props: Any) -> Capacity:
-    """
-    Return what llama.cpp's page `/props` says.
-
-    >>> capacity_in({"total_slots": 1, "default_generation_settings": {"n_ctx": 2048}})
-    Capacity(slots=1, window=2048, is_here=False)
-    """
-    fields = props if isinstance(props, dict) else {}
-    settings = fields.get("default_generation_settings")
-    return Capacity(_count(fields.get("total_slots")), _count(settings.get("n_ctx")) if isinstance(settings, dict) else None)
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
