@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import warnings
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Final, Self, get_args
 
@@ -20,7 +19,7 @@ from ..events import Events
 from ..protocol.config import Config
 from ..protocol.llm import PromptTemplate, shipped_template, without_secrets
 from ..storage.clock import NEVER, Clock, Deadline, utc_now
-from ..storage.errors import NoSummary
+from ..storage.errors import Busy, NoSummary
 from ..summaries.llm_state import waits_of
 from ..summaries.model import CallLimits, Model
 from ..summaries.schedule import Backoff
@@ -79,7 +78,7 @@ class MemoryManager:
         self._failure = Backoff()
         self._read: dict[int, Said] = {}
         self._lock = threading.RLock()
-        self._running: Future[None] | None = None
+        self._writing = threading.Lock()
         self._has_warned = False
         if system_prompt:
             self.add({"role": "system", "content": system_prompt})
@@ -176,8 +175,6 @@ class MemoryManager:
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(self._sum_up(by_hand=by_hand))
-        if self._running is not None:
-            return False  # perhaps by a coroutine of this very loop, which can't go on while this thread waits
         return in_loop_of_its_own(self._sum_up(by_hand=by_hand))
 
     def _due(self, *, by_hand: bool) -> int:
@@ -192,21 +189,38 @@ class MemoryManager:
             return to_sum_up(self._conversation(), self._limits, self._clock(), by_hand=by_hand)
 
     async def _sum_up(self, *, by_hand: bool) -> bool:
-        """Sum up what is due; a failure is noted, and raised where a person asked."""
-        async with self._alone():
-            with self._lock:
-                count, conversation, waiting = self._due(by_hand=by_hand), self._conversation(), self._messages()
-            if not count or self._model is None:
-                return False
-            try:
-                await self._write(self._model, conversation, waiting, count)
-            except NoSummary as failure:
-                self._note(failure)
-                if by_hand:
-                    raise
-                return False
-        self._emit("conversation_summarised", messages=count, tokens=estimate_tokens(self.conversation_summary))
-        return True
+        """
+        Sum up what is due; a failure is noted, and raised where a person asked.
+
+        One summary is written at a time: False at once while another thread or coroutine writes one.
+        """
+        if not self._writing.acquire(blocking=False):
+            return False
+        try:
+            with self._claimed():
+                count = await self._sum_up_alone(by_hand=by_hand)
+        except (NoSummary, Busy):
+            if by_hand:
+                raise
+            return False
+        finally:
+            self._writing.release()
+        if count:
+            self._emit("conversation_summarised", messages=count, tokens=estimate_tokens(self.conversation_summary))
+        return bool(count)
+
+    async def _sum_up_alone(self, *, by_hand: bool) -> int:
+        """Sum up what is due, and return how many messages that was; NoSummary, after it was noted."""
+        with self._lock:
+            count, conversation, waiting = self._due(by_hand=by_hand), self._conversation(), self._messages()
+        if not count or self._model is None:
+            return 0
+        try:
+            await self._write(self._model, conversation, waiting, count)
+        except NoSummary as failure:
+            self._note(failure)
+            raise
+        return count
 
     async def _write(self, model: Model, conversation: Conversation, waiting: Sequence[dict[str, Any]], count: int) -> None:
         """Have the model sum up the *count* oldest messages, in pieces; those of a finished piece are not sent any more."""
@@ -285,24 +299,9 @@ class MemoryManager:
             known = self._read[id(raw)] = replace(read_said(raw, self._limits.tokens_in), raw=raw)
         return known
 
-    @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[None]:
-        """Let one summary be written at a time, whichever thread or coroutine asks for it."""
-        mine: Future[None] = Future()
-        mine.set_running_or_notify_cancel()  # so that a waiting caller that is cancelled does not cancel it
-        while True:
-            with self._lock:
-                running = self._running
-                if running is None:
-                    self._running = mine
-                    break
-            await asyncio.wait([asyncio.wrap_future(running)])
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running = None
-            mine.set_result(None)
+    def _claimed(self) -> AbstractContextManager[object]:
+        """Return what is held while a summary is written; Busy where another process that shares the conversation holds it."""
+        return nullcontext()
 
     def _emit(self, event: str, **fields: object) -> None:
         if self._events is not None:

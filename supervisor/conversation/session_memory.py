@@ -8,8 +8,8 @@ over the calls of the model, so that no message is summed up twice or not at all
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from ..protocol.attachments import attachments_of
 from ..protocol.dated_file import Block
 from ..protocol.inbox import chat_of
 from ..protocol.parts import said_as
-from ..storage.errors import Busy, NoSummary
+from ..storage.errors import NoSummary
 from ..summaries.model import Model
 from .asking import ChatStream
 from .memory_manager import MemoryManager
@@ -134,17 +134,6 @@ class SessionMemory(MemoryManager):
         progress = self._files.read(self._session)
         self._files.keep(self._session, replace(progress, running=replace(progress.running, failure=self._failure)))
 
-    async def _sum_up(self, *, by_hand: bool) -> bool:
-        try:
-            return await super()._sum_up(by_hand=by_hand)
-        except Busy:
-            if by_hand:
-                raise
-            return False
-
-    @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[None]:
+    def _claimed(self) -> AbstractContextManager[None]:
         """Keep other processes from summing up the session, too."""
-        async with super()._alone():
-            with self._files.locked(self._session, _WAIT_S):
-                yield
+        return self._files.locked(self._session, _WAIT_S)
