@@ -31,7 +31,7 @@ from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.fsck import Ledger, Repairs, accept, fsck, repair
 from recalld.supervisor.checks.table import report_faults, verdict
 from recalld.supervisor.context import build as turns
-from recalld.supervisor.context.build import Injection, Replay
+from recalld.supervisor.context.build import Injection
 from recalld.supervisor.context.request import Asked
 from recalld.supervisor.context.turns import PreparedContexts, save_receipt
 from recalld.supervisor.events import EVENTS, Events
@@ -493,9 +493,6 @@ class World:
 
     def why(self, turn: str | None = None) -> Receipt:
         return self.ws.receipts.read(turn)
-
-    def replay(self, receipt: Receipt, search: Any) -> Replay:
-        return turns.replay(receipt, search, config=self.ws.config)
 
     def prepared_contexts(self, search: Any = None) -> PreparedContexts:
         """What prepares the context of inbox.json; *search* replaces recall."""

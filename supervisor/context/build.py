@@ -1,9 +1,9 @@
 """
 Build a turn: what is put before the assistant, and the receipt of it (recall.md; docs/reference/protocol.md, 7).
 
-`read_input` reads the question, the caller runs recall for it, `inject` and `context` build the blocks, and `replay` builds the
-memory block of an old receipt (`turns`) again. A file that can't be read does not cost the turn: it is left out, and an event
-reports it. `memory_block` decides which hits fit the block, `history_window` which messages do.
+`read_input` reads the question, the caller runs recall for it, `inject` and `context` build the blocks. A file that can't be
+read does not cost the turn: it is left out, and an event reports it. `memory_block` decides which hits fit the block,
+`history_window` which messages do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -21,8 +21,8 @@ from ..conversation.groups import Groups
 from ..events import Events, attempt
 from ..index.hit import Hit, Passage, SearchResult
 from ..protocol.config import Config
-from ..protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
-from ..protocol.message import History, Message, read_message
+from ..protocol.inbox import DIRECT, Chat, parse_inbox
+from ..protocol.message import History, Message
 from ..protocol.paths import WorkspacePaths
 from ..protocol.turn import Candidate, Receipt, turn_id
 from ..query.parse import readable
@@ -94,15 +94,6 @@ class Injection:
             f"history_tokens={self.history_tokens}, {len(self.messages)} messages, {len(self.shown)} hits shown, "
             f"{len(self.left_out)} left out)"
         )
-
-
-@record
-class Replay:
-    """An old receipt, the memory block for its question now, and the unified diff of the two blocks (empty: no difference)."""
-
-    receipt: Receipt
-    now: PackedBlock = field(repr=False)
-    difference: tuple[str, ...] = field(repr=False)
 
 
 def read_input(
@@ -214,27 +205,6 @@ def _pinned_budget(memory_tokens: int, config: Config) -> int:
 def _pinned(request: Asked, result: SearchResult, config: Config) -> tuple[Passage, ...]:
     """Return the pinned lines of memory.md; none in a group, and none if a hit is a line."""
     return result.pinned if request.chat.is_direct and config.recall.hit != "line" else ()
-
-
-def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
-    """
-    Ask the receipt's question again, as of its time, and return the memory block it would get now.
-
-    The history block and the budget are those of the receipt; files, configuration and rules are those of now.
-    """
-    from difflib import unified_diff  # here: a turn should not wait for its import
-
-    entries = [read_message({**message, "text": message.get("content")}, config.archive.zone) for message in receipt.history]
-    chat = chat_of({"session": receipt.session, "chat": receipt.chat})
-    audience = Audience(chat=chat, in_groups=config.recall.in_groups)
-    before = tuple(entry for entry in entries if isinstance(entry, Message))
-    result = recall(receipt.question, receipt.at, before, audience)
-    request = Asked(receipt.question, chat, before=before, known=frozenset(receipt.known), project=receipt.project)
-    in_history = frozenset(str(message.get("id", "")) for message in receipt.history if message.get("whole")) - {""}
-    tokens = receipt.budgets.get("whole", receipt.budgets.get("memory", config.recall.memory_tokens))
-    now = memory_block(request, result, tokens, in_history, receipt.at, config)
-    lines = unified_diff(receipt.memory.splitlines(), now.text.splitlines(), "then", "now", lineterm="", n=0)
-    return Replay(receipt, now, tuple(lines))
 
 
 def _build(

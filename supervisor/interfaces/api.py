@@ -37,7 +37,7 @@ from ..storage.texts import Text
 from ..workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
-    from ..context.build import Injection, Replay
+    from ..context.build import Injection
     from ..conversation.asking import ChatStream
     from ..conversation.memory_manager import MemoryManager
     from ..index.hit import Hit, SearchResult
@@ -127,10 +127,6 @@ class Memory:
         """Return the receipt of a turn (by its id or the beginning of it; None: the newest): what was shown, and why."""
         return self._perform(recall.why, recall.WhyRequest(turn=turn))
 
-    def replay(self, turn: str | None = None) -> Replay:
-        """Return the receipt of the turn, the memory block for its question now, and the difference."""
-        return self._perform(recall.replay, recall.WhyRequest(turn=turn))
-
     # ── looking things up ────────────────────────────────────────────────────
 
     def search(self, query: str, limit: int = 10, *, session: str = "", chat: str = "") -> tuple[Hit, ...]:
@@ -153,10 +149,6 @@ class Memory:
         the readers of the *session* may not see are blank; if they may see none, there is no such file.
         """
         return self._perform(recall.get, recall.GetRequest(path=path, start=start, lines=lines), session, chat)
-
-    def files(self) -> list[str]:
-        """Return the paths of the files of memory: the long-term file, then the others, newest first."""
-        return self._perform(recall.files, NoArguments())
 
     # ── days, sessions, health ────────────────────────────────────────
 

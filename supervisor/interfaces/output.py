@@ -27,7 +27,6 @@ from ..text.foreign_text import printable_json, printable_line
 from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
-    from ..context.build import Replay
     from ..protocol.turn import Receipt
     from ..text.language import Language
 
@@ -304,14 +303,6 @@ def _day_or_word(word: str) -> str:
         case "within":
             return day
     return word
-
-
-def replay_text(replay: Replay, render: Render = str) -> str:
-    """Return a replay as text: the receipt, and the lines in which the memory block would differ now."""
-    lines = replay.difference[2:]  # the first two are "--- then" and "+++ now"
-    heads = [render(Text("--- then")), render(Text("+++ now"))] if replay.difference else []
-    difference = [*heads, *lines] or [render(Text("Asked now, it would get the same."))]
-    return "\n".join([receipt_text(replay.receipt, render), "", *difference])
 
 
 @contextlib.contextmanager

@@ -228,7 +228,7 @@ def operation(name: str, request: type[Q], **how: Any) -> Callable[[Callable[[Vi
 
 #: The operations of each module of this package; each operation is an attribute of its module, under its name.
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
-    "recall": ("inject", "context", "search", "get", "files", "why", "replay"),
+    "recall": ("inject", "context", "search", "get", "why"),
     "assistant": ("opening",),
     "history": ("append", "recent", "sessions"),
     "long_term": (
@@ -266,11 +266,12 @@ _HOMES: Final = {name: module for module, names in MODULES.items() for name in n
 #: The names of all operations.
 NAMES: Final = tuple(_HOMES)
 _WHY: Final = Text(
-    "it has left: `recalld why` shows what was put before the assistant in a turn, with --replay also what would be now"
+    "it has left: `recalld why` shows what was put before the assistant in a turn, `recalld inject` what would be now"
 )
 #: Operations of earlier versions, and what does their work now.
 LEFT: Final = {
-    **dict.fromkeys(("turns", "turn", "preview"), _WHY),
+    **dict.fromkeys(("turns", "turn", "preview", "replay"), _WHY),
+    "files": Text("it has left: the files of memory are memory.md and those of the folder `memory`"),
     "events": Text("it has left: the events are in log.jsonl, an object a line, and `/events` tells when one comes"),
 }
 

@@ -1,4 +1,4 @@
-"""The operations that find memories and put them before an assistant: inject, context, search, get, files, why, replay."""
+"""The operations that find memories and put them before an assistant: inject, context, search, get, why."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..text.record import record
-from .operation import NoArguments, Request, Visible, operation, within
+from .operation import Request, Visible, operation, within
 
 if TYPE_CHECKING:
-    from ..context.build import Injection, Replay
+    from ..context.build import Injection
     from ..context.request import Asked
     from ..index.hit import SearchResult
     from ..protocol.turn import Receipt
@@ -112,30 +112,10 @@ def get(memory: Visible, request: GetRequest) -> Lines:
     return memory.lines(request.path, request.start, request.lines)
 
 
-@operation("files", NoArguments, owner=True)
-def files(memory: Visible, _request: NoArguments) -> list[str]:
-    """Return the paths of the files of memory: the long-term file, then the others, newest first."""
-    ws = memory.ws
-    path = ws.long_term.path
-    others = sorted(
-        (entry for entry in ws.index.records().items() if entry[0] != path), key=lambda entry: (entry[1].day, entry[0])
-    )
-    return [*([path] if ws.files.disk.stat(ws.paths.root / path) else []), *(name for name, _ in reversed(others))]
-
-
 @operation("why", WhyRequest, owner=True)
 def why(memory: Visible, request: WhyRequest) -> Receipt:
     """Return the receipt of a turn: what was put before the assistant, and why."""
     return memory.ws.receipts.read(request.turn, memory.caller.clock())
-
-
-@operation("replay", WhyRequest, owner=True)
-def replay(memory: Visible, request: WhyRequest) -> Replay:
-    """Return the receipt of a turn, the memory block for its question now, and the difference."""
-    from ..context import build
-
-    memory.refresh()
-    return build.replay(why.run(memory, request), memory.ws.searcher.for_input, config=memory.ws.config)
 
 
 def _ask(

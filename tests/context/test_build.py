@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.index.hit import Hit, Passage, SearchResult
+from recalld.supervisor.index.hit import Hit, SearchResult
 from tests.context.passages import HITS, TERMS, hit
 from tests.world import message, talk
 
@@ -130,17 +130,6 @@ def test_context_stays_within_its_budgets_for_any_stored_data(world, hits, terms
     assert world.save_receipt(found)
     assert world.why(found.id).question == found.receipt.question
     assert world.events.all == []
-
-
-# ── why ──────────────────────────────────────────────────────────────────────
-
-
-def test_replay_uses_the_audience_of_the_original_group(world):
-    world.ask({"id": "i1", "text": "花生呢？", "session": GROUP})
-    shared = Passage(path="memory/a.md", start=4, end=4, text="大家都知道花生过敏", tier="dated", shared=True)
-    found = SearchResult(how="bm25", hits=(Hit(shared, 4.0), *FOUND.hits), terms=("花生",))
-    world.save_receipt(world.inject(None, found))
-    assert world.replay(world.why(), lambda *_: found).difference == ()
 
 
 def test_read_input_takes_a_history_that_is_written_meanwhile(world):

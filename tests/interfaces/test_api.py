@@ -15,7 +15,7 @@ import recalld.supervisor.index.index
 from recalld import Memory, SupervisorError
 from recalld.supervisor.index import chunking
 from recalld.supervisor.index.index import SCHEMA, WORDS
-from recalld.supervisor.interfaces.output import receipt_text, replay_text
+from recalld.supervisor.interfaces.output import receipt_text
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.storage.errors import BadRequest, NotFound
 from tests.world import World, message
@@ -43,7 +43,6 @@ def test_api_inject_returns_the_relevant_memory_and_saves_a_receipt(memory):
     receipt = memory.why()
     assert (receipt.id, receipt.question, receipt.memory) == (made.id, "备份在哪台机器上？", made.memory)
     assert memory.why(made.id[:20]) == receipt
-    assert memory.replay().difference == ()
 
 
 @pytest.mark.feature("003.21")
@@ -57,10 +56,9 @@ def test_api_search_returns_line_numbers_that_get_reads_verbatim(memory):
 def test_api_repr_of_a_turn_and_its_receipt_fits_a_screen(memory):
     memory.append([{"role": "user", "text": f"第 {n} 次散步：" + "很长的话" * 400} for n in range(30)])
     turn = memory.context("备份在哪台机器上？", system="你是家里的助手。" * 500)
-    assert {type(shown).__name__: len(repr(shown)) < 1_000 for shown in (turn, memory.why(), memory.replay())} == {
+    assert {type(shown).__name__: len(repr(shown)) < 1_000 for shown in (turn, memory.why())} == {
         "Injection": True,
         "Receipt": True,
-        "Replay": True,
     }
     assert turn.id in repr(turn)
     assert "## Memory" in repr(turn)
@@ -200,9 +198,6 @@ def test_output_of_why_shows_the_question_the_shown_and_the_omitted_lines(memory
     head, _, rest = text.partition("\nshown\n")
     assert made.id in head
     assert "words: 花生" in rest.partition("not shown")[0]
-    assert replay_text(memory.replay()).endswith("Asked now, it would get the same.")
-    world.put("memory.md", "- 花生酱在柜子里\n")
-    assert "\n+[memory.md#L1] 花生酱在柜子里" in replay_text(memory.replay())
 
 
 @pytest.mark.skipif(find_spec("llama_index") is not None, reason="LlamaIndex is installed, so that nothing is missing")

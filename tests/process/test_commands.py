@@ -54,7 +54,6 @@ def test_commands_print_nothing_that_steers_a_terminal(recalld: Command):
         ("get", f"memory/{dated.name}"),
         ("get", "memory/\x1b[2J.md"),
         ("why",),
-        ("why", "--replay"),
         ("status",),
         ("status", "--plan"),
         ("fsck",),

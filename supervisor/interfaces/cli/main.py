@@ -81,6 +81,9 @@ LEFT: Final = {
     "demo": Text("there is no demo any more: `script/demo` in a clone of the repository shows recalld at work."),
     "redact": Text("there is no `redact` any more: `recalld forget --match TEXT` takes back what is stored."),
     "status --metrics": Text("there are no figures for Prometheus any more: `recalld status --json` has them."),
+    "why --replay": Text(
+        "an old turn is not asked again any more: `recalld inject --query …` shows what would be put before the assistant now."
+    ),
     "pool pause": Text("a model of the pool is not paused any more: while its workers are stopped, tasks wait in their files."),
     "pool flush": Text("nothing is flushed any more: what a pool holds in Redis may be deleted with Redis's own commands."),
     "gateway": Text("there is no gateway any more: each workspace answers over HTTP at its own `[serve] port`."),
@@ -133,7 +136,7 @@ COMMAND_LINE: Final = Group(
 
 def run_command(call: Call) -> int:
     """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
-    words = [word for word in split_workspace(call.argv)[1] if not word.startswith("-") or word == "--metrics"]
+    words = [word for word in split_workspace(call.argv)[1] if not word.startswith("-") or word in ("--metrics", "--replay")]
     for count in (1, 2):
         if left := LEFT.get(" ".join(words[:count])):
             return call.say(left, BadRequest.exit_code)

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.texts import Text
-from ..output import as_json, receipt_text, replay_text
+from ..output import as_json, receipt_text
 from ..wording import NOT_ASKED, THE_QUESTION, refs_of, why_no_hits, why_not_whole
 from .call import Call
 from .parser import READ, Argument, Option, command
@@ -117,21 +117,18 @@ def get(
 def why(
     call: Call,
     turn: Annotated[str | None, Argument("a turn's id; without it, the newest")] = None,
-    replay: Annotated[bool, Option("--replay", "also what would be shown now, and the difference")] = False,
 ) -> None:
     """Show what was put before the assistant in a turn, what was not, and why."""
     from ...operations import recall
 
-    request = recall.WhyRequest(turn=turn)
-    again = call.perform(recall.replay, request) if replay else None
-    receipt = again.receipt if again else call.perform(recall.why, request)
+    receipt = call.perform(recall.why, recall.WhyRequest(turn=turn))
     if call.json:
-        call.answer(asdict(again or receipt))
+        call.answer(asdict(receipt))
     else:
         from ...recall.embedders import words_alone
 
         missed = words_alone(call.opened()[0].config, receipt.how)
-        call.show(replay_text(again, call.renderer()) if again else receipt_text(receipt, call.renderer(), missed))
+        call.show(receipt_text(receipt, call.renderer(), missed))
 
 
 def _hit(hit: Any) -> dict[str, Any]:
