@@ -173,7 +173,7 @@ def test_protocol_docs_describe_every_field_of_task_and_result():
     asked = parse_task(example("asked task"))
     assert set(json.loads(render_task(asked))) <= described
     assert isinstance(asked, AskedTask)
-    assert asked_id(asked.group, asked.kind, asked.prompt, asked.messages, asked.attempt) == asked.id
+    assert asked_id(asked.group, asked.kind, asked.prompt, asked.attempt) == asked.id
     done = parse_result(example("result"))
     assert {*json.loads(render_result(done)), "reason"} <= described
     assert {reason for reason in REASONS if f"`{reason}`" not in PROTOCOL} == set()

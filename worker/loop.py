@@ -9,7 +9,7 @@ and the supervisor requeues it; one that SIGTERM stops requeues its tasks itself
 its lease finds its task requeued or claimed by another: it stops paying for it, and delivers nothing.
 
 A day or a month is summarised (`summarise`; `writing.py` prompts the model for it); what somebody waits for is answered
-(`answer`): its prompt or its messages are in the task, so no file of memory is read. Every fault is a failed result. No
+(`answer`): its prompt is in the task, so no file of memory is read. Every fault is a failed result. No
 instruction in a message is followed: the provider has no tools to call.
 """
 
@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, cast
 
-from recalld.supervisor.extracts.extract import extract_of_talk
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
 from recalld.supervisor.protocol.llm import Prompt, Turn, is_local
@@ -238,9 +237,6 @@ def answer(
     Of an answer in a conversation the request at its end is apart. Raises Cancelled once *cancelled* returns true, BadConfig
     when it needs a model and none is configured.
     """
-    if task.kind == "session-extract":
-        zone, most = config.archive.zone, config.summarize.char_limit
-        return delivered(task, provider, clock, lambda: extract_of_talk(task.messages, zone, most))
     if not isinstance(provider, Model):
         raise BadConfig("llm.model", Text("no model is configured, so summaries are extracts; give llm.base_url and llm.model"))
     prompt = tuple(Turn(turn["role"], turn["content"]) for turn in task.turns) or task.prompt  # type: ignore[arg-type]

@@ -283,7 +283,7 @@ class Courier:
 
     def _calls_of(self, task: Task | AskedTask, blocks: Sequence[Block]) -> int:
         if isinstance(task, AskedTask):
-            return int(task.kind != "session-extract")
+            return 1
         return calls_needed(sum(len(block.text.encode("utf-8", "replace")) for block in blocks), self._config.llm)
 
     def _reserve(self, task: Task | AskedTask, count: int) -> Reserve | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from secrets import token_hex
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -21,11 +20,9 @@ from redis.retry import Retry
 
 from ..pool import scripts
 from ..protocol.llm import is_local, without_credentials
-from ..protocol.task import AskedTask
-from ..storage.clock import steady_s, to_wire, utc_now
 from ..storage.texts import Text, msgid
 from ..text.record import record
-from .cargo import Answer, Cargo, Contents, PoolAway, Reserve, Seal, Sign, Uid, packed, read, refusal
+from .cargo import Answer, Cargo, PoolAway, Sign, Uid
 
 _TIMEOUT_S: Final = 5.0
 #: LMOVE came with this version.
@@ -173,11 +170,6 @@ def _answer(uid: Uid, data: bytes) -> Answer:
 # ── what an operator sees ─────────────────────────────────────────────────────
 
 
-#: Seconds that a sealed echo may take.
-ECHO_S: Final = 10.0
-_POLL_S: Final = 0.05
-
-
 @record
 class Standing:
     """A pool at one moment."""
@@ -199,29 +191,4 @@ def standing_of(broker: Broker) -> Standing:
         hosts=broker.run(scripts.THERE, "hosts", "", 0),
         waiting=sum(broker.call("llen", broker.key(queue)) for queue in scripts.QUEUES),
         working=sum(1 for _ in broker.call("scan_iter", match=broker.key("run", "*"))),
-    )
-
-
-def echo(broker: Broker, seal: Seal) -> int | Text:
-    """Return the milliseconds in which a sealed task comes back from a worker, or why it does not."""
-    host = f"doctor-{token_hex(6)}"
-    pool, uid, began_s = RedisPool(broker, host), f"{host}.echo", steady_s()
-    now = to_wire(utc_now())
-    message = {"role": "user", "content": "The backup of the pool is on the NAS in the study.", "createdAt": now}
-    task = AskedTask(id="echo", kind="session-extract", messages=(message,))
-    contents = Contents(task=task, host=host, profile="", reserve=Reserve(calls=0, at=now))
-    pool.offer(Cargo(uid, seal.seal("cargo", uid, packed(contents)), is_asked=True))
-    while steady_s() < began_s + ECHO_S:
-        for answer in pool.take():
-            pool.taken([answer])
-            if answer.refused:
-                return Text("a worker could not open a task: {why}", why=refusal(answer.refused))
-            read(seal.unseal("answer", uid, answer.sealed))
-            return round((steady_s() - began_s) * 1000)
-        time.sleep(_POLL_S)
-    pool.withdraw([uid])
-    return Text(
-        "no worker answered within {seconds} s; start one with `recalld worker --broker URL`, the whole address of {server}",
-        seconds=round(ECHO_S),
-        server=broker.name,
     )

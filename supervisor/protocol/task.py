@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
@@ -37,8 +36,8 @@ LONGEST_RETRY_S: Final = 86_400
 
 SummaryKind: TypeAlias = Literal["daily-summary", "monthly-summary"]
 Status: TypeAlias = Literal["done", "failed"]
-#: What somebody waits for: a model's answer or an extract for a session, one word of the model, the list of its server.
-AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "reply", "lookup"]
+#: What somebody waits for: a model's answer for a session, one word of the model, an answer in a conversation.
+AskedKind: TypeAlias = Literal["session-summary", "model-test", "reply", "lookup"]
 #: Those whose answer a person reads: the answer to an input, and the second message after a look further.
 REPLY_KINDS: Final = ("reply", "lookup")
 #: Why there is no summary: what the worker reports, then what the supervisor finds in an answer (`summaries/quality.py`).
@@ -78,7 +77,7 @@ class Task:
 
 @record(kw_only=True)
 class AskedTask:
-    """A task that somebody waits for. Its material is the *prompt* or *turns* for a model, or the *messages* of an extract."""
+    """A task that somebody waits for. Its material is the *prompt* or the *turns* for a model."""
 
     id: str
     kind: AskedKind
@@ -87,7 +86,6 @@ class AskedTask:
     group: str = ""
     server: str = ""  # the mark of the model that is meant (`protocol.llm.Endpoint`); "" for any
     prompt: str = ""
-    messages: tuple[dict[str, Any], ...] = ()  # {role, content, name, createdAt}, oldest first, without secrets
     turns: tuple[dict[str, str], ...] = ()  # {role, content}, in place of a prompt
     mark: str = ""  # of an answer: what its request bears (`protocol.turn`)
     created_at: str = ""
@@ -151,15 +149,15 @@ def task_id(group: str, sources: tuple[Source, ...], attempt: int, previous_dige
     return f"{group}-{hashlib.sha256(listed.encode()).hexdigest()[:10]}-{attempt}"
 
 
-def asked_id(group: str, kind: AskedKind, prompt: str, messages: Sequence[Mapping[str, Any]], attempt: int) -> str:
+def asked_id(group: str, kind: AskedKind, prompt: str, attempt: int) -> str:
     """
     Return the id of a task that somebody waits for: the same for the same material.
 
-    >>> asked_id("session-d2a84f4b8b650937", "session-summary", "总结：…", (), 0)
-    'session-d2a84f4b8b650937-b41171bd01-0'
+    >>> asked_id("session-d2a84f4b8b650937", "session-summary", "总结：…", 0)
+    'session-d2a84f4b8b650937-da0439a854-0'
     """
-    listed = json.dumps([kind, prompt, list(messages)])
-    return f"{group}-{hashlib.sha256(listed.encode()).hexdigest()[:10]}-{attempt}"
+    material = json.dumps([kind, prompt])
+    return f"{group}-{hashlib.sha256(material.encode()).hexdigest()[:10]}-{attempt}"
 
 
 def render_task(task: Task | AskedTask) -> bytes:
@@ -183,10 +181,6 @@ def parse_task(data: bytes) -> Task | AskedTask:
     raw = _object(data, VERSION, ASKED_VERSION, REPLY_VERSION)
     if raw["version"] != VERSION:
         asked_task = read_record(AskedTask, raw, wire_name)
-        for message in asked_task.messages:
-            if not all(isinstance(message.get(name), str) for name in ("role", "content")):
-                raise ValueError("messages are not {role, content, createdAt}")
-            _time(message.get("createdAt"))
         if not all({"role", "content"} <= set(turn) for turn in asked_task.turns):
             raise ValueError("turns are not {role, content}")
         return _checked(asked_task)

@@ -67,7 +67,7 @@ class QueuedModel(Model):
         """Return the model's answer, one call of the day. NoSummary at once where the model may not be asked now."""
         self._refuse()
         task = AskedTask(
-            id=asked_id(self._group, "session-summary", text_of(prompt), (), self._attempt),
+            id=asked_id(self._group, "session-summary", text_of(prompt), self._attempt),
             kind="session-summary",
             group=self._group,
             server=self._use.endpoint.server,

@@ -134,7 +134,7 @@ DIGEST = "d2a84f4b8b650937"
 
 def asked(prompt: str = "总结", server: str = "") -> AskedTask:
     group = f"session-{DIGEST}"
-    identity = asked_id(group, "session-summary", prompt, (), 0)
+    identity = asked_id(group, "session-summary", prompt, 0)
     return AskedTask(id=identity, kind="session-summary", group=group, prompt=prompt, server=server)
 
 

@@ -70,14 +70,12 @@ def test_parse_task_ignores_unknown_fields():
 
 # ── a task that somebody waits for ──────────────────────────────────────────
 
-SAID = ({"role": "user", "content": "对花生过敏", "name": "阿明", "createdAt": "2026-01-21T02:00:00.000Z"},)
 ASKED = AskedTask(
-    id=asked_id("session-d2a84f4b8b650937", "session-summary", "总结：\ud800", SAID, 1),
+    id=asked_id("session-d2a84f4b8b650937", "session-summary", "总结：\ud800", 1),
     kind="session-summary",
     group="session-d2a84f4b8b650937",
     server="9c1e",
     prompt="总结：\ud800",
-    messages=SAID,
     attempt=1,
 )
 
@@ -91,11 +89,10 @@ def test_parse_task_tells_a_task_of_a_newer_recalld_from_damage():
 @pytest.mark.parametrize(
     "other",
     [
-        asked_id("session-0000000000000000", "session-summary", ASKED.prompt, SAID, 1),
-        asked_id(ASKED.group, "session-extract", ASKED.prompt, SAID, 1),
-        asked_id(ASKED.group, "session-summary", "总结", SAID, 1),
-        asked_id(ASKED.group, "session-summary", ASKED.prompt, (), 1),
-        asked_id(ASKED.group, "session-summary", ASKED.prompt, SAID, 2),
+        asked_id("session-0000000000000000", "session-summary", ASKED.prompt, 1),
+        asked_id(ASKED.group, "model-test", ASKED.prompt, 1),
+        asked_id(ASKED.group, "session-summary", "总结", 1),
+        asked_id(ASKED.group, "session-summary", ASKED.prompt, 2),
     ],
 )
 def test_asked_id_depends_on_session_kind_material_and_attempt(other):
@@ -137,7 +134,7 @@ WRONG: list[tuple[Task | AskedTask | Result, dict[str, tuple[Any, ...]]]] = [
             "zone": (None,),
         },
     ),
-    (ASKED, {"kind": ("daily-summary",), "messages": (["x"], [{"role": "user", "content": "x"}]), "version": (True,)}),
+    (ASKED, {"kind": ("daily-summary",), "turns": (["x"], [{"role": "user"}]), "version": (True,)}),
     (
         RESULT,
         {

@@ -17,7 +17,6 @@ from recalld.supervisor.protocol.task import AskedTask, Result, asked_id, parse_
 from tests.llm.server import Act, Server
 from tests.llm.shop import KEY, ServedWorld
 from tests.process.command import until
-from tests.world import talk
 
 GROUP = f"session-{session_digest('备份')}"
 LINE = Act(text="备份脚本改到凌晨 4:15")
@@ -41,7 +40,7 @@ def waiting(world: ServedWorld) -> Iterator[ExitStack]:
 
 
 def asked(kind: Any = "session-summary", prompt: str = "总结：备份改到 4:15", **more: Any) -> AskedTask:
-    identity = asked_id(GROUP, kind, prompt, more.get("messages", ()), 0)
+    identity = asked_id(GROUP, kind, prompt, 0)
     return AskedTask(id=identity, kind=kind, group=GROUP, prompt=prompt, **more)
 
 
@@ -76,16 +75,6 @@ def test_worker_says_that_a_shorter_prompt_may_be_accepted(world, server):
     world.task_queue.submit(asked())
     result = world.do()
     assert (result.reason, result.too_long) == ("input", True)
-
-
-@pytest.mark.usefixtures("waiting")
-def test_worker_without_a_model_makes_an_extract_of_the_messages(world):
-    world.reopen('[llm]\nprovider = "extractive"\n')
-    said = [{"role": one["role"], "content": one["text"], "createdAt": one["createdAt"]} for one in talk("2026-01-30T09:00", 6)]
-    world.task_queue.submit(asked("session-extract", "", messages=tuple(said)))
-    result = world.do()
-    assert (result.status, result.extract) == ("done", True)
-    assert "我对花生过敏" in result.text
 
 
 def test_worker_gives_up_what_nobody_waits_for_any_more(world, server, waiting):
