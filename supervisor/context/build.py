@@ -190,7 +190,7 @@ def memory_block(
     block = pack(hits, result.terms, limits, pinned)
     has_missed = result.subject and not hits and not any(why in {"in the history", "group"} for _, why in hidden)
     if config.context.say_nothing and has_missed:
-        text = block.text + miss(result.subject, result.files, language, cjk_weight) + "\n"
+        text = block.text + miss(result.subject, result.files, language) + "\n"
         size = estimate_tokens(text, cjk_weight)
         fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)
         block = replace(block, text=text, tokens=size) if fits else block

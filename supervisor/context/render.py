@@ -20,7 +20,7 @@ from typing import Final, Literal
 from ..index.hit import BY_ID, line_marks
 from ..text.language import ROLES, Language
 from ..text.lazy_re import lazy_re
-from ..text.llm_input import day_words, estimate_tokens
+from ..text.llm_input import day_words
 from ..text.record import record
 from ..text.redact import HIDDEN
 from ..text.snippet import snippet_span
@@ -33,7 +33,6 @@ _TODAY: Final = {"zh": "（今天是{}；有日期的内容可能已经过时。
 TRUNCATED: Final = "[truncated]"  # 003
 BETWEEN: Final = " | "
 FENCE: Final = "~~~"
-MISS_TOKENS: Final = 30  # of the sentence that says that nothing was found
 #: Characters of one text that are processed at most: a message of megabytes must not delay a turn.
 _MAX_CHARS: Final = 20_000
 #: Blanks side by side that code keeps at most, and those that a tab is.
@@ -295,21 +294,17 @@ def fenced(role: str, lines: str, name: str = "", language: Language = "en") -> 
     return f"{speaker_label}\n{FENCE}\n{lines}\n{FENCE}\n"
 
 
-def miss(subject: Sequence[str], files: int, language: Language, cjk_weight: float = 1.0) -> str:
+def miss(subject: Sequence[str], files: int, language: Language) -> str:
     """
-    Return one line of at most 30 tokens that says: nothing in memory is about this, in so many files.
+    Return one line that says: nothing in memory is about this, in so many files.
 
     >>> miss(["花生", "过敏"], 12, "zh"), miss(["Kubernetes"], 12, "en")
     ('没找到与“花生、过敏”有关的内容（12 个文件）。', 'Nothing in memory about Kubernetes (12 files).')
     """
-    many = f"{files:,}"
-    start, between, end = "Nothing in memory about ", ", ", f" ({many} file{'s' * (files != 1)})."
-    if language == "zh":
-        start, between, end = "没找到与“", "、", f"”有关的内容（{many} 个文件）。"
     words = [shown(word, 20) for word in subject]
-    nameless = f"没找到有关的内容（{many} 个文件）。" if language == "zh" else f"{start}this{end}"
-    lines = (start + between.join(words[:n]) + end for n in range(len(words), 0, -1))
-    return next((line for line in lines if estimate_tokens(line, cjk_weight) <= MISS_TOKENS), nameless)
+    if language == "zh":
+        return f"没找到与“{'、'.join(words)}”有关的内容（{files:,} 个文件）。"
+    return f"Nothing in memory about {', '.join(words)} ({files:,} file{'s' * (files != 1)})."
 
 
 def spoken(text: str) -> str:

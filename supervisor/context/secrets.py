@@ -22,7 +22,6 @@ from ..protocol.parts import readable
 from ..query.parse import MOST_CHARS
 from ..text.language import Language, language_of
 from ..text.redact import MAIL_WORDS, Secret, find_secrets, hidden
-from ..text.snippet import snippet_span
 from ..text.tokenizer import tokens
 from .history_window import Window, WindowLimits, window
 from .request import Asked
@@ -30,8 +29,8 @@ from .request import Asked
 #: Characters of each hit in which secrets are compared, and of a secret's sentence before it.
 _COMPARED_CHARS: Final = 2_000
 _SENTENCE_CHARS: Final = 200
-#: Characters of one text that are searched for secrets, so that a message of megabytes does not delay a turn, and those at its
-#: edges that are dropped, since half a secret does not look like one.
+#: Characters of one text that are read at most: no block has room for more, and a message of megabytes must not delay a turn;
+#: and those at its end that are dropped then, since half a secret does not look like one.
 _MOST_CHARS: Final = 100_000
 _EDGE_CHARS: Final = 4_000
 #: For each message of the history block so many are read: results of tools are not shown, and no message is shown twice.
@@ -76,11 +75,9 @@ def _redacted(request: Asked, most: int, language: Language, privacy: Privacy) -
         return request
 
     def hide(text: str) -> str:
-        return hidden(text, language, privacy.forms)
+        return _beginning(text, lambda part: hidden(part, language, privacy.forms))
 
-    return replace(
-        request, before=tuple(replace(message, text=_hidden(message.text, (), hide)) for message in request.before[-most:])
-    )
+    return replace(request, before=tuple(replace(message, text=hide(message.text)) for message in request.before[-most:]))
 
 
 def redactor(
@@ -89,7 +86,7 @@ def redactor(
     """
     Return the function that hides the secrets of a text among *hits*; *terms* are the words that were searched for.
 
-    Of a text with more than 100,000 characters it returns the part around *terms*.
+    Of a text with more than 100,000 characters it returns the beginning.
     """
     may_reveal = _reveals(request, privacy)
     if may_reveal and privacy.redact == "off":
@@ -110,18 +107,11 @@ def redactor(
     def may_show(secret: Secret) -> bool:
         return worth(secret) >= max(most, 1) or (may_reveal and secret.label == contact)
 
-    def hide(text: str) -> str:
-        return hidden(text, language, privacy.forms, may_show)
-
-    return lambda text: _hidden(text, terms, hide)
+    return lambda text: _beginning(text, lambda part: hidden(part, language, privacy.forms, may_show))
 
 
-def _hidden(text: str, terms: Sequence[str], hide: Callable[[str], str]) -> str:
-    if len(text) <= _MOST_CHARS:
-        return hide(text)
-    start, end = snippet_span(text, _MOST_CHARS, terms)
-    part = hide(text[start:end])
-    return part[_EDGE_CHARS if start else 0 : len(part) - (_EDGE_CHARS if end < len(text) else 0)]
+def _beginning(text: str, hide: Callable[[str], str]) -> str:
+    return hide(text) if len(text) <= _MOST_CHARS else hide(text[:_MOST_CHARS])[:-_EDGE_CHARS]
 
 
 def _reveals(request: Asked, privacy: Privacy) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import date, tzinfo
 from functools import lru_cache
@@ -217,18 +217,9 @@ def chunk_data(data: bytes, paths: WorkspacePaths, path: str, kind: Kind, day_la
 def talk_documents(
     group: str, keys: Mapping[str, str], talk: Sequence[Chunk], places: range | None = None
 ) -> Iterator[Document]:
-    """
-    Yield the documents of a conversation, or those at *places* in it; *keys* are those of the contents, by path.
-
-    Only a few passages are tokenised at a time, since a file may be a book.
-    """
-    words_of: dict[int, tuple[str, ...]] = {}
+    """Yield the documents of a conversation, or those at *places* in it; *keys* are those of the contents, by path."""
     for n in places or range(len(talk)):
-        words_of.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
-        for i in range(max(0, n - CONTEXT_WIDTHS[-1]), min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
-            if i not in words_of:
-                words_of[i] = words_in(talk[i].passage)
-        words = with_neighbours(n, len(talk), words_of)
+        words = with_neighbours(n, len(talk), lambda i: words_in(talk[i].passage))
         words[1].extend(tokens(talk[n].context))
         if _has_words(talk[n]):
             yield document_of(group, keys[talk[n].passage.path], talk[n].passage, words, vector_input(talk, n).unit)
@@ -241,10 +232,10 @@ def words_in(passage: Passage) -> tuple[str, ...]:
     return (*tokens(passage.speaker), *tokens(text), *(days_about(text, passage.day) if passage.day else ()))
 
 
-def with_neighbours(n: int, count: int, words_of: Mapping[int, Sequence[str]]) -> tuple[list[str], ...]:
+def with_neighbours(n: int, count: int, words_of: Callable[[int], Sequence[str]]) -> tuple[list[str], ...]:
     """Return the words of passage *n* of a conversation of *count*, and the words of neighbours that each wider field adds."""
-    words = [[*words_of[n]]]
+    words = [[*words_of(n)]]
     for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
         around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
-        words.append([word for i in around if 0 <= i < count for word in words_of[i]])
+        words.append([word for i in around if 0 <= i < count for word in words_of(i)])
     return tuple(words)

@@ -117,10 +117,10 @@ def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
         chunks.append(Chunk(passage, talk=passage.session if passage.message else None))
         seen_as[id(chunks[-1])] = part
     for talk in neighbours(chunks):
-        words = {n: seen_as[id(chunk)].words for n, chunk in enumerate(talk)}
+        words = [seen_as[id(chunk)].words for chunk in talk]
         for n, chunk in enumerate(talk):
-            key = seen_as[id(chunk)].key
-            yield document_of(group, key, chunk.passage, with_neighbours(n, len(talk), words), vector_input(talk, n).unit)
+            around = with_neighbours(n, len(talk), words.__getitem__)
+            yield document_of(group, seen_as[id(chunk)].key, chunk.passage, around, vector_input(talk, n).unit)
 
 
 class Parts:

