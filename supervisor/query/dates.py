@@ -162,7 +162,7 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning | None], ...]] = (
         rf"\bin\s+(?!a\s+few|few|several)(?P<n>{_COUNTS})\s+(?P<unit>day|week|fortnight)s?(?:['’]?\s+time)?\b(?!\s+(?:ago|of|or))",
         meanings.later,
     ),
-    (meanings.ALONE_ZH, meanings.ALONE_EN, meanings.number_alone),
+    (meanings.ALONE_ZH, "", meanings.number_alone),
 )
 #: Each phrase needs one of these; a text without them is spared all of them.
 _HINT_ZH: Final = lazy_re("[日号天月年周期拜晚夜早儿历]")

@@ -233,30 +233,11 @@ _THINGS: Final = (
     "[线楼馆码位字床柜库厅站仓棚座色针胶井坑文员信汽柴电教实诊会病服染台螺轮登地]|院(?!庆)|店(?!庆)|机(?![票构])|桌(?!游)|房(?![租贷])|门(?!诊)"
     "|车(?![票展险检贷])|球(?!赛)|[公铁]路|窗|出?口(?!试)|号"
 )
-#: What says of the day behind it that it is to come, whatever the tense: "asked for the 12th off".
-_AHEAD: Final = (
-    r"(?:mov|chang|push|shift|postpon|delay|reschedul|brought|put)\w*(?:\s+it)?(?:\s+(?:back|forward|on))?\s+to"
-    r"|(?:can(?:'t|not)?|could|won't|will|shall)\s+(?:do|make)|by|until|till?|off|have"
-    r"|(?:ask|book|schedul|plann|reserv|invit|arrang|set|due|down)\w*\s+(?:\w+\s+)?for"
-)
-#: What may follow an ordinal that is a day: "the 3rd off", but not "the 3rd floor".
-_NO_THING: Final = (
-    r"(?=\s*(?:[?.!;:)]|$)|,(?!\s*(?:and\s+)?(?:the\s+)?\d)|\s+(?:after\s+all|off|at|in\s+the|but|so|if|then|instead|please|with"
-    r"|because|when|for|from|to|until|i|we|he|she|they|it|is|works?|morning|afternoon|evening|night)\b)"
-)
 ALONE_ZH: Final = (
     f"(?<![0-9第.:年月个一二三四五六七八九十-])(?P<day>[0-9]{{1,2}}|[一二两三四五六七八九十廿]{{1,3}})号(?!{_THINGS})"
 )
-ALONE_EN: Final = (
-    rf"\b(?:(?P<ahead>{_AHEAD})|on|from|since|before|after)\s+the\s+(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)\b{_NO_THING}"
-)
 #: A day that was so many days ago may be meant by its number alone, as well as the next one.
 _JUST: Final = 5
-#: In such a sentence an ordinal is no day: "turn left on the 2nd".
-_RANKED: Final = lazy_re(
-    r"\b(?:liv(?:e[sd]?|ing)|floors?|turn|left|right|edition|placed?|try|attempt|lap|round|row|seat|hole|born|century)\b",
-    re.IGNORECASE,
-)
 #: What stands before a number that is no day, and what follows one that is: 平江路 27 号; 12号上午, 10号发工资.
 _NOT_BEFORE: Final = "路街弄巷道村屯里区园苑庭厦楼座栋幢院边旁口侧头角在是住坐乘搭穿选买用叫排舟娥征兔女男牌学间床位宫问星号"
 _AFTER: Final = lazy_re(
@@ -268,16 +249,17 @@ _CLAUSE_BEGIN: Final = "，,。；;：:！!？?\n 、(（\0"
 
 
 def number_alone(match: re.Match[str], utterance: Said) -> Days | None:
-    """12号, "on the 12th": the last, ahead the next; None if it may be no day, was just, or is over."""
+    """12号: the last, ahead the next; None if it may be no day, was just, or is over."""
     days = each_month(number(match["day"]), utterance.day)
     last = next((day for day in reversed(days) if day.first <= utterance.day), None)
     if not utterance.is_ahead:
         return last
-    is_moved = bool(_word(match, "ahead") or _MOVED_TO.search(match.string, max(0, match.start() - 5), match.start()))
-    before = match.string[: match.start()].rstrip(" ")[-1:]
-    is_first = match.string[max(0, match.start() - 1) : match.start()] in (*_CLAUSE_BEGIN, "")
-    is_day = match[0].isascii() or is_first or (before not in _NOT_BEFORE and _AFTER.match(match.string, match.end()))
-    if _RANKED.search(_sentence(match)) or (not is_moved and (not is_day or _is_over(match))):
+    text = match.string
+    is_moved = _MOVED_TO.search(text, max(0, match.start() - 5), match.start())
+    is_first = text[max(0, match.start() - 1) : match.start()] in (*_CLAUSE_BEGIN, "")
+    before = text[: match.start()].rstrip(" ")[-1:]
+    is_day = is_first or (before not in _NOT_BEFORE and _AFTER.match(text, match.end()))
+    if not is_moved and (not is_day or _is_over(match)):
         return None
     if last and 0 < (utterance.day - last.first).days <= _JUST:
         return None
