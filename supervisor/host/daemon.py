@@ -329,11 +329,6 @@ class Host:
         self._stopping.set()
         self._ending.set()
 
-    @property
-    def is_stopping(self) -> bool:
-        """Whether `stop` was called."""
-        return self._stopping.is_set()
-
     def run(self) -> None:
         """Look after the workspace until `stop` is called; raise the error that ended it."""
         for job in self.jobs:

@@ -83,11 +83,6 @@ class Workers:
         #: How many workers in a row have ended while tasks were queued.
         self.failures = 0
 
-    @property
-    def is_running(self) -> bool:
-        """Whether this supervisor's worker runs."""
-        return self._child is not None and self._child.poll() is None
-
     def start_if_needed(self) -> None:
         """Start a worker if a task is queued and this supervisor's worker does not run; NoProcess if the system refuses."""
         if self._child and self._child.poll() is not None:

@@ -54,7 +54,7 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
     service whose address is the same stay, so that no answer is cut off.
     """
     limit_malloc_arenas()
-    manager, alarm, http = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), Alarm.of(os.environ), HttpService(clock)
+    manager, alarm, http = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), Alarm(os.environ), HttpService(clock)
     is_ended, host = threading.Event(), None
     with event_printer(clock, render, json=json) as print_event:
 

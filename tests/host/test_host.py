@@ -115,7 +115,7 @@ def test_host_ends_where_a_newer_recalld_has_written(hosted):
         hosted.world.paths.seen.write_bytes(b'{"recalld":999}\n')
         hosted.say()
         hosted.rest(host)
-        assert host.is_stopping
+        assert host._stopping.is_set()
         with pytest.raises(SupervisorError, match="newer"):
             host.run()
 

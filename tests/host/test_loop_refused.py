@@ -175,7 +175,7 @@ class Life:
         supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, ConfigWatch(ws, self.read))
         with Host(supervisor, now_s=clock.monotonic) as host:
             self.gate.is_shut = False
-            while self.passes < PASSES and not (host.is_stopping or supervisor.is_outdated):
+            while self.passes < PASSES and not (host._stopping.is_set() or supervisor.is_outdated):
                 host.jobs[0].wake()
                 while host.jobs[0].run_due():
                     pass

@@ -62,7 +62,7 @@ def run(
 
     at, root = call.moment(), call.root()
     if not until_settled:
-        with Alarm.of(os.environ).last_words(call.render):
+        with Alarm(os.environ).last_words(call.render):
             if os.environ.get("NOTIFY_SOCKET"):  # a service manager started this process
                 check_made(root)
             _make(call, root)
