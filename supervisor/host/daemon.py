@@ -32,7 +32,7 @@ from ..text.chinese import rest
 from ..workspace import Workspace
 from . import watcher
 from .jobs import NEVER_S, Background, Job, end_all
-from .lock import SupervisorLock, check_there, supervisor_lock
+from .lock import SupervisorLock, check_there
 from .round import AGAIN, Round, collect, next_due, report_errors, run_round
 from .service import ServiceManager
 from .watcher import ChangeDetector, ConfigWatch
@@ -280,21 +280,16 @@ class Host:
     """
     Looks after the workspace of *supervisor* until it is stopped, or the configuration has changed.
 
-    It ends, too, when the workspace can't be looked after any more. *lock* is the lock of the workspace where it is held
-    already; it is not released then.
+    It ends, too, when the workspace can't be looked after any more. *lock* is the lock of the workspace, which is held.
     """
 
-    _lock: SupervisorLock
-
-    def __init__(
-        self, supervisor: Supervisor, lock: SupervisorLock | None = None, *, now_s: Callable[[], float] = steady_s
-    ) -> None:
-        self.supervisor, self._given, self._now_s = supervisor, lock, now_s
+    def __init__(self, supervisor: Supervisor, lock: SupervisorLock, *, now_s: Callable[[], float] = steady_s) -> None:
+        self.supervisor, self._lock, self._now_s = supervisor, lock, now_s
         background = supervisor.background
         self._round = Job("round", self._step, supervisor.ws.events.report, now_s=now_s)
         #: The rounds, and the background jobs.
         self.jobs = [self._round, *(background.jobs if background else ())]
-        #: What ends with the host: file events, the index, the lock that it has taken.
+        #: What ends with the host: file events, the index.
         self._held = contextlib.ExitStack()
         #: Whether an event has said that a file may have changed, and whether it may be one of memory.
         self._is_hinted = self._is_memory_hinted = False
@@ -305,9 +300,8 @@ class Host:
         self._ended_by: SupervisorError | None = None
 
     def __enter__(self) -> Self:
-        """Take the lock of the workspace; AlreadyRuns if another program has it."""
+        """Hear of changes, and have each job look once."""
         ws = self.supervisor.ws
-        self._lock = self._given or self._held.enter_context(supervisor_lock(ws))
         self._held.callback(ws.index.close)
         try:
             self._held.callback(watcher.watch(ws.paths, self._hint))
@@ -320,7 +314,7 @@ class Host:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Release the lock that it has taken."""
+        """Hear of changes no more, and close the index."""
         self.supervisor.ws.memory.generation = None
         self._held.close()
 

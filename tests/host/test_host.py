@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from recalld.supervisor.archive.places import LEFT
 from recalld.supervisor.host.daemon import Host, Supervisor
 from recalld.supervisor.host.jobs import Background
+from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.watcher import ConfigWatch
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
@@ -41,12 +42,15 @@ class Hosted:
         self.make_disk: Callable[[], RealDisk] = UnsyncedDisk
         self.hints: list[Callable[[str], None]] = []
 
-    def host(self) -> Host:
+    @contextlib.contextmanager
+    def host(self) -> Iterator[Host]:
         world = self.world.reopen(self.world.paths.config.read_text(encoding="utf-8"), disk=self.make_disk())
         ws = world.ws
         background = Background(ws, self.clock, now_s=self.clock.monotonic)
         config = ConfigWatch(ws, lambda: patient(read_config(ws.files, ws.paths, {})))
-        return Host(Supervisor(ws, self.clock, None, self.clock.monotonic, background, config), now_s=self.clock.monotonic)
+        supervisor = Supervisor(ws, self.clock, None, self.clock.monotonic, background, config)
+        with supervisor_lock(ws) as lock, Host(supervisor, lock, now_s=self.clock.monotonic) as host:
+            yield host
 
     def rest(self, host: Host) -> int:
         """Let it look and work for some seconds; returns how many steps of the background jobs ran."""

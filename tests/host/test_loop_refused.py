@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from recalld.supervisor.host.daemon import Host, Supervisor
+from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.watcher import ConfigWatch
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.config import Config
@@ -173,7 +174,7 @@ class Life:
         world, clock = self.world, self.world.clock
         ws = Workspace(world.root, self.read(), world.files, world.events)
         supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, ConfigWatch(ws, self.read))
-        with Host(supervisor, now_s=clock.monotonic) as host:
+        with supervisor_lock(ws) as lock, Host(supervisor, lock, now_s=clock.monotonic) as host:
             self.gate.is_shut = False
             while self.passes < PASSES and not (host._stopping.is_set() or supervisor.is_outdated):
                 host.jobs[0].wake()

@@ -119,7 +119,7 @@ def hosted(world, listening) -> Iterator[threading.Thread]:
 
     manager = ServiceManager(listening.address)
     supervisor = world.supervisor(background=Background(world.ws, world.clock), manager=manager)
-    with Host(supervisor, now_s=time.monotonic) as host:
+    with supervisor_lock(world.ws) as lock, Host(supervisor, lock, now_s=time.monotonic) as host:
         running = threading.Thread(target=host.run)
         running.start()
         yield running
