@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_371,
         goal=950,
     ),
-    Room("supervisor/host", most=2_489, goal=2_200),
+    Room("supervisor/host", most=2_453, goal=2_200),
     Room("supervisor/checks", most=2_819, goal=2_100),
     Room("supervisor/importing", most=2_498, goal=1_400),
     Room("supervisor/operations", most=1_889, goal=1_800),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=54_034, goal=48_000)
+ALL: Final = Room("all", most=53_998, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
 OF_TESTS: Final = Room("tests", most=56_541, goal=48_000)
 

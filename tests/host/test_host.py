@@ -15,7 +15,7 @@ from recalld.supervisor.host.jobs import Background
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.watcher import ConfigWatch
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import AlreadyRuns, LockLost, SupervisorError
+from recalld.supervisor.storage.errors import LockLost, SupervisorError
 from recalld.supervisor.workspace import read_config
 from tests.patience import PATIENCE_S
 from tests.world import IN_SHANGHAI, Diarist, FaultyDisk, UnsyncedDisk, at, message, patient
@@ -212,11 +212,6 @@ def test_host_gathers_for_a_second_what_follows_a_change(told, monkeypatch):
             assert host.jobs[1].run_due(), "an input is answered at once"
             told.clock.forward(seconds=0.125)
     assert [(moment - began).total_seconds() for moment in rounds] == [0, 1, 2]
-
-
-def test_host_ends_when_another_program_has_the_workspace(hosted):
-    with hosted.host(), contextlib.ExitStack() as stack, pytest.raises(AlreadyRuns):
-        stack.enter_context(hosted.host())
 
 
 def test_host_closes_an_index_that_nobody_uses_until_the_next_search(hosted, monkeypatch):
