@@ -75,18 +75,13 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str, Text]]]] = {
         "pool": ("workspace", "key status", Text("A pool of workers, for many workspaces.")),
     },
 }
-#: Commands of earlier versions, by their first words, and what does their work now.
+#: Commands that left in 0.33 or later, by their first words, and what does their work now.
 LEFT: Final = {
-    "chat": Text("there is no chat any more: `recalld connect` gives this memory to an assistant."),
-    "demo": Text("there is no demo any more: `script/demo` in a clone of the repository shows recalld at work."),
-    "redact": Text("there is no `redact` any more: `recalld forget --match TEXT` takes back what is stored."),
-    "status --metrics": Text("there are no figures for Prometheus any more: `recalld status --json` has them."),
     "why --replay": Text(
         "an old turn is not asked again any more: `recalld inject --query …` shows what would be put before the assistant now."
     ),
     "pool pause": Text("a model of the pool is not paused any more: while its workers are stopped, tasks wait in their files."),
     "pool flush": Text("nothing is flushed any more: what a pool holds in Redis may be deleted with Redis's own commands."),
-    "gateway": Text("there is no gateway any more: each workspace answers over HTTP at its own `[serve] port`."),
     "fleet": Text(
         "there is no fleet any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and `systemctl --user disable --now recalld-fleet` ends the unit of the fleet."
     ),
@@ -96,10 +91,6 @@ LEFT: Final = {
     "service remove": Text(
         "`service remove` removes no units any more: `systemctl --user disable --now recalld-worker` ends a worker of a pool, with recalld-fleet or recalld-gateway what an earlier version ran, and with sudo and without --user those of the system; then the file of the unit can be deleted."
     ),
-    "plan": Text("`recalld status --plan` shows what the next run would do."),
-    "disconnect": Text("`recalld connect --remove` takes out of the clients' settings what `connect` put in."),
-    "stats": Text("`recalld read --stats` counts the lines of the long-term memory."),
-    "archive": Text("`recalld run --once` writes every message to its dated file now."),
 }
 
 
@@ -136,7 +127,7 @@ COMMAND_LINE: Final = Group(
 
 def run_command(call: Call) -> int:
     """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
-    words = [word for word in split_workspace(call.argv)[1] if not word.startswith("-") or word in ("--metrics", "--replay")]
+    words = [word for word in split_workspace(call.argv)[1] if not word.startswith("-") or word == "--replay"]
     for count in (1, 2):
         if left := LEFT.get(" ".join(words[:count])):
             return call.say(left, BadRequest.exit_code)
