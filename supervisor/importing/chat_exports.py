@@ -16,7 +16,7 @@ from ..protocol.message import role_of
 from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
-from .talk import SOMEONE, Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words
+from .talk import SOMEONE, Conversation, Reading, Said, Talk, text_of, words
 
 #: Fields that a message may have its time in.
 _TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
@@ -26,8 +26,6 @@ Messages = TypeVar("Messages", dict[str, Any], list[Any])
 _SHOWN: Final = ("text", "multimodal_text")
 #: The name that Claude gives to a long text that was pasted.
 _PASTED: Final = lazy_re(r"paste(?:-\d+)?\.txt")
-#: Content that is a call of a tool, or its result.
-_TOOLS: Final = ("code", "execution_output", "tether_quote", "tether_browsing_display")
 
 
 def is_export(field: str, source: Source, name: str) -> bool:
@@ -81,20 +79,16 @@ def _branch(parents: dict[str, str], leaf: str) -> list[str]:
 
 
 def _chatgpt_message(message: Mapping[str, Any], key: str, zone: tzinfo) -> Said | None:
-    """Return a message; None for what nobody said: prompts, thoughts, what is hidden from the conversation."""
+    """Return a message; None for what nobody said: prompts, thoughts, tools, what is hidden from the conversation."""
     author, content, about = (message.get(name) or {} for name in ("author", "content", "metadata"))
     if not all(isinstance(part, dict) for part in (author, content, about)) or about.get(
         "is_visually_hidden_from_conversation"
     ):
         return None
-    role, kind = author.get("role"), content.get("content_type")
-    identity, at = str(message.get("id") or key), read_instant(message.get("create_time"), zone)
-    recipient = message.get("recipient") or "all"
-    if role == "tool" or kind in _TOOLS or (role == "assistant" and recipient != "all"):
-        name = author.get("name") or (recipient if recipient != "all" else kind)
-        return Said(id=identity, at=at, role="tool", text=tool_line(name, content.get("text") if role == "assistant" else ""))
-    if role not in ("user", "assistant") or kind not in _SHOWN:
+    role, kind, recipient = author.get("role"), content.get("content_type"), message.get("recipient") or "all"
+    if role not in ("user", "assistant") or kind not in _SHOWN or recipient != "all":
         return None
+    identity, at = str(message.get("id") or key), read_instant(message.get("create_time"), zone)
     text = "\n".join(filter(None, map(_part, content.get("parts") or [])))
     return Said(id=identity, at=at, role=role, text=text)
 
@@ -116,12 +110,11 @@ def claude(log: Reading, name: str) -> Talk:
         branch = _branch(parents, text_of(raw, "current_leaf_message_uuid")) if has_branches else parents
         for message in readable:
             if text_of(message, "uuid") in branch:
-                for entry in _claude_message(log, message):
-                    yield conversation, entry
+                yield conversation, _claude_message(log, message)
 
 
-def _claude_message(log: Reading, message: Mapping[str, Any]) -> Iterator[Said]:
-    """Yield a message with the names of its files, the text that was pasted, and the calls of tools."""
+def _claude_message(log: Reading, message: Mapping[str, Any]) -> Said:
+    """Return a message with the names of its files, and the text that was pasted."""
     identity, at = text_of(message, "uuid"), read_instant(message.get("created_at"), log.zone)
     content = message.get("content")
     text = words(content) if content else text_of(message, "text")
@@ -131,8 +124,7 @@ def _claude_message(log: Reading, message: Mapping[str, Any]) -> Iterator[Said]:
     named = [_claude_file(log, name) for name in attached]
     role = "user" if message.get("sender") in ("human", "user") else "assistant"
     whole = "\n".join(filter(None, [text, *dict.fromkeys(named)]))
-    yield Said(id=identity, at=at, role=role, text=whole)
-    yield from tool_calls(content, identity, at)
+    return Said(id=identity, at=at, role=role, text=whole)
 
 
 def _claude_file(log: Reading, attached: Mapping[str, Any]) -> str:
@@ -170,31 +162,30 @@ def messages_of(log: Reading, name: str) -> Talk:
 
 def message_of(log: Reading, message: object, place: str, session: str, channel: str) -> Talk:
     """
-    Yield the message and its calls of tools; a system prompt is none, and what is no message is noted.
+    Yield the message; a system prompt is none, nor what a tool returned, and what is no message is counted.
 
     *place* is its id, *session* and *channel* are its own, where it does not name others.
     """
     if not (isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"]):
         log.unread["message"] += 1
         return
-    if message["role"] in ("system", "developer"):
+    if message["role"] in ("system", "developer", "tool", "function"):
+        log.leave_out(message["role"])
         return
     at = next((t for field in _TIMES if (t := read_instant(message.get(field), log.zone))), None)
     identity, role = text_of(message, "id") or place, role_of(message["role"])
-    calls = [*tool_calls(message.get("content"), identity, at)]
     text = words(message.get("content") or message.get("text"))
-    if role == "tool":  # what it returned is left out
-        text = tool_line(message.get("name") or "tool", "")
-    if not (text or calls or "tool_calls" in message):
-        log.unread["message"] += 1
+    if not text:
+        if "tool_calls" in message or isinstance(message.get("content"), list):
+            log.leave_out("tool_calls")
+        else:
+            log.unread["message"] += 1
         return
     about = {field: text_of(message, field) for field in ("title", "chat", "project")}
     conversation = Conversation(
         id=text_of(message, "session") or session, channel=text_of(message, "channel") or channel, **about
     )
     yield conversation, Said(id=identity, at=at, role=role, text=text, name=_speaker(message))
-    for call in calls:
-        yield conversation, call
 
 
 def _speaker(message: Mapping[str, Any]) -> str:

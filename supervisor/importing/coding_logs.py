@@ -1,18 +1,16 @@
 """
 The logs of clients that code: Claude Code and Codex.
 
-What a person said and what the assistant answered is talk. A call of a tool becomes one line, its result none; prompts of the
-client, what subagents say among themselves, and thoughts are left out.
+What a person said and what the assistant answered is talk. Tools, prompts of the client, what subagents say among themselves,
+and thoughts are left out.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from itertools import groupby
 from operator import itemgetter
 from pathlib import PurePosixPath
@@ -21,7 +19,7 @@ from typing import Any, Final
 from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
-from .talk import Conversation, Reading, Said, Talk, text_of, tool_calls, tool_line, words
+from .talk import Conversation, Reading, Said, Talk, text_of, words
 
 #: An element that a client writes around a user's words: its name has a hyphen or an underscore.
 _ELEMENT: Final = lazy_re(r"<(?P<name>[A-Za-z]\w*(?:[-_]\w+)+)(?:\s[^<>]*)?>")
@@ -169,9 +167,6 @@ def _claude_code_message(lines: list[dict[str, Any]], name: str, zone: tzinfo) -
     for n, (question, reply) in enumerate(_answered(first)):
         yield conversation, Said(id=f"{identity}-question-{n}", at=at, role="assistant", text=question)
         yield conversation, Said(id=f"{identity}-answer-{n}", at=at, role="user", text=reply)
-    for content in contents if role == "assistant" else []:
-        for call in tool_calls(content, identity, at):
-            yield conversation, call
 
 
 def _answered(raw: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -219,11 +214,8 @@ def codex(log: Reading, name: str) -> Talk:
         elif item:
             once[item] -= 1
             entry = item if number > last_shown and once[item] < 0 else None
-        call = _codex_call(payload, f"{session}-{number}", at)
         if entry and entry[1]:
             yield conversation, Said(id=f"{session}-{number}", at=at, role=entry[0], text=entry[1])
-        elif call:
-            yield conversation, call
         elif not (entry or item):
             log.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
 
@@ -261,16 +253,3 @@ def _item_of(payload: Mapping[str, Any]) -> tuple[str, str] | None:
         return None
     text = words(payload.get("content"))
     return payload["role"], typed(text) if payload["role"] == "user" else text
-
-
-def _codex_call(payload: Mapping[str, Any], identity: str, at: datetime | None) -> Said | None:
-    kind = payload.get("type")
-    if kind not in ("function_call", "custom_tool_call", "local_shell_call"):
-        return None
-    given = payload.get("arguments") or payload.get("input") or payload.get("action")
-    if isinstance(given, str):
-        with contextlib.suppress(ValueError):
-            given = json.loads(given)
-    return Said(
-        id=text_of(payload, "call_id") or identity, at=at, role="tool", text=tool_line(payload.get("name") or "shell", given)
-    )

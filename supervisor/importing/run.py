@@ -245,7 +245,7 @@ class Import:
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
         """Return whether the hook of a client has recorded this message of its session, under an id of its own."""
-        if not self._has_client or raw["role"] == "tool":
+        if not self._has_client:
             return False
         session = raw.get("session", "")
         if session not in self._recorded:

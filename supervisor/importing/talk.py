@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, Final, TypeAlias
@@ -12,13 +12,6 @@ from ..text.foreign_text import printable_line
 from ..text.record import record
 from .source import Source
 
-#: Characters of the line that stands for a call of a tool.
-_TOOL_LINE: Final = 160
-#: What a tool was called with, where it names one thing: the first that is there.
-_ARGUMENTS: Final = (
-    *("command", "cmd", "file_path", "filePath", "path", "pattern"),
-    *("query", "url", "description", "prompt", "name"),
-)
 #: Who has said what nobody is named for: it is not the owner.
 SOMEONE: Final = "someone"
 #: Characters of the name of a kind of entries: it comes from a file.
@@ -115,33 +108,6 @@ def _words(part: object) -> str:
     if kind in ("image", "input_image", "image_url", "document", "file", "input_audio", "audio"):
         return f"[{part.get('filename') or part.get('title') or kind}]"
     return ""
-
-
-def tool_line(name: object, given: object) -> str:
-    r"""
-    Return the one line that is kept of a call of a tool: its name, and what it was called with.
-
-    >>> tool_line("Bash", {"command": "pytest -q\nls", "timeout": 5})
-    'Bash: pytest -q'
-    >>> tool_line("Write", {"file_path": "a.py", "content": "import os"})
-    'Write: a.py'
-    """
-    argument = given
-    if isinstance(given, dict):
-        argument = next((given[key] for key in _ARGUMENTS if isinstance(given.get(key), (str, list)) and given[key]), "")
-    if isinstance(argument, list):
-        argument = " ".join(str(value) for value in argument)
-    first = str(argument or "").strip().partition("\n")[0].strip()
-    line = f"{name}: {first}" if first else str(name)
-    return line if len(line) <= _TOOL_LINE else f"{line[: _TOOL_LINE - 1]}…"
-
-
-def tool_calls(content: object, message: str, at: datetime | None) -> Iterable[Said]:
-    """Return the calls of tools among the parts of a message, each as one line; *message* is the id of the message."""
-    for n, part in enumerate(content if isinstance(content, list) else []):
-        if isinstance(part, dict) and part.get("type") in ("tool_use", "toolCall", "function_call"):
-            line = tool_line(part.get("name") or "tool", part.get("input") or part.get("arguments"))
-            yield Said(id=str(part.get("id") or f"{message}-{n}"), at=at, role="tool", text=line)
 
 
 def text_of(fields: Mapping[str, Any], *names: str) -> str:

@@ -23,8 +23,6 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
         made.chatgpt,
         [
             "2026-01-05T08:01:00.250Z c-1 user Mira moved to Porto on 3 January.",
-            "2026-01-05T08:01:01.000Z c-1 tool browser: search('Porto')",
-            "2026-01-05T08:01:02.000Z c-1 tool execution_output",
             "2026-01-05T08:01:03.000Z c-1 assistant Noted: Porto, since 3 January.",
             "2026-01-05T08:02:00.000Z c-1 user [image]\n这是她的新家。",
             "2026-01-06T11:46:40.000Z c-2 user 房租从一月起是 4200 元。",
@@ -37,7 +35,6 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
         [
             "2026-01-05T08:00:00.000Z cv user My dentist is on Friday at nine.\n[letter.pdf]",
             "2026-01-05T08:00:04.000Z cv assistant Friday, nine o'clock.",
-            "2026-01-05T08:00:04.000Z cv tool calendar: Friday",
         ],
         {"conversation": 1},
     ),
@@ -66,7 +63,6 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
         [
             "2026-01-05T09:00:01.000Z s-1 user Why does the checkout test fail? <private>key 123</private>",
             "2026-01-05T09:00:03.000Z s-1 assistant I look at the test.",
-            "2026-01-05T09:00:03.000Z s-1 tool Bash: pytest -q",
             "2026-01-05T09:00:12.000Z s-1 assistant 税率写成了 0.19，应该是 0.07。",
         ],
         {},
@@ -75,7 +71,6 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
         made.codex,
         [
             "2026-01-06T09:00:01.000Z sess-1 user Rename the table to orders",
-            "2026-01-06T09:00:02.000Z sess-1 tool shell: sed -i",
             "2026-01-06T09:00:04.000Z sess-1 assistant 改好了：orders。",
         ],
         {},

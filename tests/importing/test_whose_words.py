@@ -226,7 +226,6 @@ def test_claude_keeps_what_was_pasted_and_no_placeholder(tmp_path):
     lines, left = said(tmp_path)
     assert [line for line in lines if line.strip() != "assistant"] == [
         "user The roofer quoted 8400 euros.\n保修到 2029 年。\n[plan.pdf]",
-        "tool artifacts",
     ]
     assert left.left_out == {"extracted_content": 1}
 
