@@ -47,9 +47,7 @@ def _conversations(log: Reading, name: str, field: str, kind: type[Messages]) ->
 def chatgpt(log: Reading, name: str) -> Talk:
     """Yield the conversations of ChatGPT's export: of each the branch that was last shown."""
     for place, raw, mapping in _conversations(log, name, "mapping", dict):
-        conversation = Conversation(
-            id=text_of(raw, "conversation_id", "id") or place, channel="chatgpt", title=text_of(raw, "title")
-        )
+        conversation = Conversation(id=text_of(raw, "conversation_id", "id") or place, channel="chatgpt")
         parents = {key: text_of(node, "parent") if isinstance(node, dict) else "" for key, node in mapping.items()}
         branch = _branch(parents, text_of(raw, "current_node"))
         if branch and parents[branch[0]] in mapping:
@@ -102,7 +100,7 @@ def _part(part: object) -> str:
 def claude(log: Reading, name: str) -> Talk:
     """Yield the conversations of Claude's export: of each the branch that was last shown."""
     for place, raw, messages in _conversations(log, name, "chat_messages", list):
-        conversation = Conversation(id=text_of(raw, "uuid") or place, channel="claude", title=text_of(raw, "name"))
+        conversation = Conversation(id=text_of(raw, "uuid") or place, channel="claude")
         readable = [message for message in messages if isinstance(message, dict)]
         log.unread.update(["message"] * (len(messages) - len(readable)))
         parents = {text_of(message, "uuid"): text_of(message, "parent_message_uuid") for message in readable}
@@ -181,7 +179,7 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
         else:
             log.unread["message"] += 1
         return
-    about = {field: text_of(message, field) for field in ("title", "chat", "project")}
+    about = {field: text_of(message, field) for field in ("chat", "project")}
     conversation = Conversation(
         id=text_of(message, "session") or session, channel=text_of(message, "channel") or channel, **about
     )

@@ -79,8 +79,7 @@ def telegram(log: Reading, name: str) -> Talk:
         for around, raw in log.source.records(name, f"{path}messages.item"):
             chat = around.get(f"{path}id", 0)
             kind = _TELEGRAM_CHATS.get(str(around.get(f"{path}type")), "")
-            title = str(around.get(f"{path}name") or "")
-            conversation = Conversation(id=f"telegram:{chat}", channel="telegram", title=title, chat=kind)
+            conversation = Conversation(id=f"telegram:{chat}", channel="telegram", chat=kind)
             if raw.get("type") == "message":
                 yield conversation, _telegram_message(raw, chat, log.zone)
             elif raw.get("type") == "service":
@@ -165,7 +164,7 @@ def _chat(log: Reading, name: str, channel: str) -> Talk:
     people, speakers, dates = _survey(log.source, name, channel)
     order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
     chat = _title(log.source, name)
-    conversation = Conversation(id=f"{channel}:{chat}", channel=channel, title=chat, chat="group" if len(people) > 2 else "")
+    conversation = Conversation(id=f"{channel}:{chat}", channel=channel, chat="group" if len(people) > 2 else "")
     same: Counter[tuple[str, ...]] = Counter()
     for number, (head, person, words) in enumerate(_entries(log.source, name, channel), 1):
         text = words.strip()

@@ -315,8 +315,7 @@ class Staging:
             text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
             if not text:
                 return
-            title = "" if conversation in self.conversations else conversation.title  # once, in its first message
-            raw = _raw(entry, text, replace(conversation, title=title))
+            raw = _raw(entry, text, conversation)
             at = at if at and at <= self._latest else None
         of = self.conversations.setdefault(conversation, len(self.conversations))
         time = self._last[of] = at or self._last.get(of)
@@ -350,5 +349,5 @@ class Staging:
 
 def _raw(entry: Said, text: str, conversation: Conversation) -> dict[str, Any]:
     raw = {"id": entry.id, "role": entry.role, "text": text, "channel": conversation.channel, "session": conversation.id}
-    raw |= {"chat": conversation.chat, "name": entry.name, "project": conversation.project, "title": conversation.title}
+    raw |= {"chat": conversation.chat, "name": entry.name, "project": conversation.project}
     return {field: value for field, value in raw.items() if value}

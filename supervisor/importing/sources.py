@@ -190,15 +190,16 @@ class Taking:
         return self._now - since >= _QUIET or local_day(first, zone) < local_day(self._now, zone)
 
     def _read(self, root: Path, names: list[str], control: Control) -> None:
-        """Read files; where they can't be, each alone, so that one keeps no other away."""
+        """Read files; where one can't be, the others without it, or where it is not known which, each half of them."""
         try:
             waits = self._bring_in(root, names, control)
         except FileNotFoundError:  # it has left meanwhile
             return
         except NotImported as error:
             if len(names) > 1:
-                for name in names:
-                    self._read(root, [name], control)
+                faulty = [name for name in names if Path(error.path).is_relative_to(root / name)] or names[: len(names) // 2]
+                for part in (faulty, [name for name in names if name not in faulty]):
+                    self._read(root, part, control)
                 return
             waits = set()
             self._leave_out(root, names, error.why)

@@ -28,7 +28,6 @@ class Conversation:
 
     id: str
     channel: str
-    title: str = ""
     chat: str = ""
     project: str = ""
 
