@@ -21,7 +21,7 @@ _LASTING: Final = ("archived", "summary", "forgotten", "hand", "undone")
 
 @record(kw_only=True)
 class UndoRequest(Request):
-    """The *id* of an act, as CHANGES.md has it; with "" the refusal names the newest that can be taken back."""
+    """The *id* of an act, as CHANGES.md has it."""
 
     id: str
 
@@ -49,15 +49,10 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
     acts, wanted = ws.diary.acts(), request.id.strip()
     act = acts.get(wanted)
     if act is None:
-        raise BadRequest(
-            "id",
-            Text(
-                "CHANGES.md has no act {id!r}, or what it needs is no longer kept; the id is in the line of the act",
-                id=wanted[:40],
-            )
-            if wanted
-            else _which(acts),
+        no_act = Text(
+            "CHANGES.md has no act {id!r}, or what it needs is no longer kept; the id is in the line of the act", id=wanted[:40]
         )
+        raise BadRequest("id", no_act)
     if act.kind in _LASTING:
         raise BadRequest(
             act.id,
@@ -73,16 +68,6 @@ def undo(memory: Visible, request: UndoRequest) -> Undone:
     changed = act.fields.get("hunks", ())
     back, taken = (tuple(line for hunk in changed for line in str(hunk[side]).splitlines()) for side in (1, 2))
     return Undone(act.id, act.kind, sentence_of(act), True, taken, back)
-
-
-def _which(acts: dict[str, Act]) -> Text:
-    newest = next((act for act in reversed(acts.values()) if act.kind not in _LASTING and not act.undone), None)
-    if newest is None:
-        return Text("nothing that is in CHANGES.md can be taken back")
-    what = sentence_of(newest)
-    return Text(
-        "say which act; the newest that can be taken back is: {what}; `recalld undo {id}` does that", id=newest.id, what=what
-    )
 
 
 def _take_back(ws: Workspace, act: Act) -> None:
