@@ -198,7 +198,7 @@ def _shown(call: Call, shown: Forgotten, by: str, value: str) -> list[str]:
 @command("undo")
 def undo(
     call: Call,
-    act: Annotated[str, Argument("an id in CHANGES.md, such as w-3f9a2c11; without it, the newest is shown")] = "",
+    act: Annotated[str, Argument("an id in CHANGES.md, such as w-3f9a2c11")],
 ) -> None:
     """Undo a change of memory, as long as no later change depends on it."""
     from ...operations import undo as operations
