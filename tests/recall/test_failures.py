@@ -247,6 +247,17 @@ def test_recall_searches_the_committed_index_without_any_time_left(filled):
     assert asks(filled, PEANUT, Deadline(0.0)).hits
 
 
+def test_recall_reports_a_lasting_fault_once_until_it_is_over(filled):
+    clock = Cranked(0.0)
+    for now in (2.0, 3.0):
+        clock.now = now
+        asks(filled, "zzzz-nothing", Deadline(1.0, clock))
+    assert len(filled.events.of("recall_failed")) == 1
+    asks(filled)
+    asks(filled, "zzzz-nothing", Deadline(1.0, clock))
+    assert len(filled.events.of("recall_failed")) == 2
+
+
 @pytest.mark.parametrize(
     "odd",
     ['"createdAt": "9999-12-31T23:59:59.000Z"', '"createdAt": "0001-01-01T00:00:00.000Z"', '"id": ' + "[" * 990 + "]" * 990],
