@@ -34,10 +34,14 @@ def test_sweep_deletes_our_temporary_files_and_keeps_foreign_ones(world):
 
 
 @pytest.mark.feature("003.26")
-def test_reclaim_requeues_tasks_of_dead_workers_and_reports_it(world):
+def test_reclaim_requeues_tasks_of_dead_workers_alone_and_reports_it(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
     world.ws.task_queue.claim()
+    with Files(RealDisk()).lock(world.paths.worker_lock(3)):
+        assert world.any_worker()
+        assert world.reclaim() == 0
+    assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "running"}
     assert not world.any_worker()
     assert world.reclaim() == 1
     assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "queue"}
@@ -55,16 +59,6 @@ def test_reclaim_deletes_temporary_files_of_dead_workers_only(world):
     assert all(path.exists() for path in begun)
     world.reclaim()
     assert not any(path.exists() for path in begun)
-
-
-def test_reclaim_leaves_the_tasks_of_a_living_worker(world):
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    world.ws.task_queue.claim()
-    with Files(RealDisk()).lock(world.paths.worker_lock(3)):
-        assert world.any_worker()
-        assert world.reclaim() == 0
-    assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "running"}
 
 
 def test_reconcile_moves_no_flag_while_the_journal_is_not_writable(world):

@@ -36,8 +36,6 @@ def name_of(slug: str) -> str:
     ("texts", "slug"),
     [
         (["上次用 Cloudflare Workers 部署超时了"], "cloudflare-workers-bushu"),
-        (["pnpm install 失败了", "清掉 pnpm 的缓存再试"], "pnpm-install"),
-        (["明天下午去钢琴课，梁老师问曲谱带了没有"], "gangqinke-lianglaoshi-qupu"),
         (["備份軟體壞了"], "beifen-ruanjian"),
         (["让你在我会这是"], ""),  # no nouns
         (["晚上去室内攀岩馆，再吃关东煮"], "shinei-panyanguan-guandongzhu"),  # whole words
@@ -49,10 +47,8 @@ def name_of(slug: str) -> str:
         (["同情，真的"], ""),  # an everyday noun, once
         (["妈妈陪孩子去医院了"], "mama-yiyuan"),  # two everyday nouns
         (["太晚了，睡吧"], ""),  # a place in jieba's dictionary
-        (["这个包子不错，包子店"], "baozidian"),
         (["点单的程序写好了，程序跑起来了", "程序又崩了"], "chengxu"),  # 进程 in Taiwan
         (["好的 ok", "嗯", "1 2 3"], ""),
-        ([], ""),
     ],
 )
 def test_slug_of_uses_the_most_telling_words(texts, slug):

@@ -20,13 +20,6 @@ def settled(world: World) -> list[str]:
     return world.archived_texts()
 
 
-def test_repair_changes_nothing_in_a_sound_workspace(world):
-    settled(world)
-    before = world.tree(internal=True)
-    assert world.repair() == Repairs()
-    assert world.tree(internal=True) == before
-
-
 @pytest.mark.parametrize(
     "broken", [lambda data: data[:-30], lambda data: b"\0" * len(data), lambda data: data[: len(data) // 2] + b"\0" * 50]
 )

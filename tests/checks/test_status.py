@@ -50,6 +50,13 @@ def test_status_counts_flags_files_and_summaries(world):
     assert (state["datedFiles"], state["covered"], state["dailySummaries"], state["monthlySummaries"]) == (3, 2, 1, 1)
 
 
+def test_plan_lists_the_month_instead_of_its_days_on_the_first(world):
+    world.write([*talk("2025-12-10T09:00", 2), *talk("2025-12-20T09:00", 2)])
+    world.round("all")
+    assert [one["group"] for one in world.plan()["summaries"]] == ["day-2025-12-20", "day-2025-12-10"]
+    assert [one["group"] for one in world.forward(days=1).plan()["summaries"]] == ["month-2025-12"]
+
+
 # ── the plan ─────────────────────────────────────────────────────────────────
 
 

@@ -65,10 +65,8 @@ def test_redactor_prefers_the_secret_that_shares_more_words():
     [
         ("gate code for my parents?", "The gate code at my parents' place is 3306."),
         ("mother's laptop password?", "Mum's laptop password is Daisy1952!"),
-        ("dad's phone PIN?", "Dad has a new phone. His PIN is 2580."), ("箱子密码是多少？", "行李箱密码是507。"),
-        ("招行卡密码多少？", "招商银行卡的密码是612044。"), ("保险柜怎么打开，密码多少？", "保险箱密码183307。"),
-        ("his phone pin", "Tom has a new phone, his phone PIN is 8841."),
-        ("what's today's door code", "The door code is 4471."), ("王先生家门禁密码", "王先生家的门禁密码是4471。"),
+        ("dad's phone PIN?", "Dad has a new phone. His PIN is 2580."), ("招行卡密码多少？", "招商银行卡的密码是612044。"),
+        ("what's today's door code", "The door code is 4471."), ("保险柜怎么打开，密码多少？", "保险箱密码183307。"),
         ("她的手机密码", "妈妈换了手机，她的手机密码是771903。"),
     ],
 )  # fmt: skip

@@ -194,13 +194,6 @@ def store(world) -> ReceiptStore:
     return ReceiptStore(world.files, world.paths)
 
 
-def test_receipt_store_drops_the_oldest_beyond_the_count_limit(world):
-    store = ReceiptStore(world.files, world.paths, kept=3)
-    for minute in range(5):
-        store.write(receipt(minute))
-    assert store.turns() == [receipt(n).id for n in (2, 3, 4)]
-
-
 def test_receipt_store_byte_limit_drops_the_oldest_but_never_the_newest(world):
     size = len(render_receipt(receipt()))
     store = ReceiptStore(world.files, world.paths, kept_bytes=2 * size + 9)

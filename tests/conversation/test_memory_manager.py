@@ -66,21 +66,12 @@ def test_memory_manager_makes_the_two_example_rounds_of_004():
     assert fenced(second) == [FIRST, "用户：人工智能有哪些应用？\n助手：人工智能在医疗、金融、教育等领域都有广泛应用。"]
 
 
-@pytest.mark.feature("004.1", "004.13")
-def test_memory_manager_keeps_the_whole_history_and_sends_less_of_it():
+@pytest.mark.feature("004.1", "004.10", "004.11", "004.13")
+def test_memory_manager_keeps_the_whole_history_and_sends_what_004_does():
     talk = manager(lambda _: SUMMARY, *TALK)
     talk.summarize()
     talk.add(question("当前问题"))
     assert talk.message_buffer == talk.messages == [{"role": "system", "content": SYSTEM}, *TALK, question("当前问题")]
-    assert len(talk.recompose()) == 2
-
-
-@pytest.mark.feature("004.10", "004.11")
-def test_memory_manager_recomposes_system_summary_and_question_as_004():
-    talk = manager(lambda _: SUMMARY, *TALK)
-    talk.summarize()
-    talk.add(question("当前问题"))
-
     assert talk.recompose() == [
         {
             "role": "system",
@@ -175,11 +166,7 @@ def test_add_takes_a_system_prompt_that_is_said_again_once():
     [
         (RuntimeError("502"), "provider"),
         ("", "empty"),
-        ("<think>用户要我总结对话</think>", "thought"),
-        ("抱歉，我无法协助处理该请求。", "refused"),
         (EXAMPLE, "vague"),
-        ("请逐步总结提供的对话内容，将其补充到之前的摘要中并返回一个新的摘要。", "vague"),
-        ("花生" * 500_000, "refused"),
         ("用户：我对花生过敏\n助手：好的", "transcript"),
     ],
 )

@@ -156,13 +156,6 @@ def test_cookie_is_refused_once_the_token_is_another(service: Service):
         assert client.get("/nothing").status_code == 401
 
 
-def test_token_may_come_by_a_form_where_there_are_no_scripts(service: Service):
-    with service.stranger() as client:
-        answer = client.post("/session", data={"token": service.token})
-        assert (answer.status_code, answer.headers["location"]) == (303, "/")
-        assert client.post("/session", data={"token": "x"}).status_code == 401
-
-
 FOREIGN_HOSTS = ["evil.com", "evil.com:{port}", "127.0.0.1.evil.com:{port}", "localhost.evil.com", "127.0.0.1:1", "", "@"]
 
 

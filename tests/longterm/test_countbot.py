@@ -177,14 +177,6 @@ def test_countbot_tools_write_search_and_read(execute, store):  # 工具执行
     assert store.read_lines(6) == "[6] 2026-02-15|telegram|API限流100req/min"
 
 
-@pytest.mark.feature("000.48")
-def test_countbot_search_tool_has_the_limit_of_the_store(execute, store):  # 工具搜索限制
-    for n in range(1, 21):
-        store.append_entry("web-chat", f"第{n}条：喝茶")
-    assert execute("memory_search", keywords="喝茶").endswith("\n共 20 条匹配，仅显示前 15 条")
-    assert execute("memory_search", keywords="喝茶", max_results=3).count("\n[") == 3
-
-
 @pytest.mark.feature("000.50")
 def test_countbot_makes_and_registers_each_tool(store):
     tools = register_all_tools()

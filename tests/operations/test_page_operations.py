@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.operations.codec import to_json
 from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText
 from recalld.supervisor.storage.texts import render
 from tests.conversation.talk import Scripted
@@ -110,10 +108,3 @@ def test_examine_lists_every_check_with_its_remedy(memory, world):
     broken = next(one for one in memory.examine() if one.state == "bad")
     assert broken.mend
     assert {one.check for one in memory.examine(slow=True)} > set(found)
-
-
-def test_answers_of_the_page_have_a_json_form(memory):
-    memory.inject("备份？")
-    answers = [memory.days(), memory.day("2026-01-10"), memory.summary("2026-01-10")]
-    answers += [memory.sessions(), memory.examine()]
-    assert all(json.dumps(to_json(one)) for one in answers)

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.archive.journal import FORMAT
-from recalld.supervisor.checks import backup
 from recalld.supervisor.storage.errors import NewerFormat
 from tests.process.command import Command
 from tests.world import World, at, message
@@ -55,12 +54,6 @@ def test_golden_workspace_goes_on_without_a_change_of_what_is_written(opened):
     assert {name: after.get(name) for name in before} == before
     assert {"复查的结果出来了。", "尿酸 402。", "那就少吃海鲜。"} <= set(opened.archived_texts())
     assert opened.fsck().is_sound
-
-
-def test_golden_workspace_is_the_same_out_of_a_backup(opened, tmp_path):
-    backup.create(opened.ws, tmp_path / "一.tar", opened.clock(), "recalld 1")
-    backup.restore(tmp_path / "一.tar", tmp_path / "新的")
-    assert World(tmp_path / "新的", at(LAST), opened.toml).tree(internal=True) == opened.tree(internal=True)
 
 
 @pytest.mark.proof

@@ -63,17 +63,12 @@ def english(tmp_path_factory):
         ("polite email to Kowalski asking about an appointment", "Kowalski"),
         (LONG, "Kowalski"),
         ("draft a letter to kowalsky about the boiler", "boiler"),  # a typo
-        ("Can you tell me what Kowalski said?", "Kowalski"),
-        ("Did you know that Kowalski has an office on Mill Street?", "Kowalski"),
         ("Which landlord called Kowalski did Roberta Nowak mention in Ravenna?", "Kowalski"),  # one name carries a question
         ("where do I live", "Leith"),
         ("What do I do for work?", "nurse"),
         ("get user by id", "getUserById"),
-        ("what was that usermod -aG line", "usermod"),
-        ("612 GB", "612 GB"),
         ("4,386", "4,386"),
         ("version 4.12.3", "4.12.3"),
-        ("quarter-3_final.xlsx", "quarter-3_final.xlsx"),
         ("agnes.muir@example.org", "agnes.muir@example.org"),
     ],
 )

@@ -96,17 +96,6 @@ def test_a_damaged_file_is_left_out_and_replaced(tmp_path, harm):
     assert store_in(tmp_path).lacking([1]) == []
 
 
-def test_rows_behind_a_torn_one_are_found_again(tmp_path):
-    store_in(tmp_path).add([1, 2], chance(2))
-    (file,) = (tmp_path / "vectors").iterdir()
-    os.truncate(file, file.stat().st_size - 7)
-    store = store_in(tmp_path)
-    assert store.lacking([1, 2]) == [2]
-    store.add([2], chance(1))
-    store.add([3], chance(1))
-    assert store_in(tmp_path).table().units.tolist() == [1, 2, 3]
-
-
 @pytest.mark.parametrize("harm", ["name", "numbers", "sum", "page"])
 def test_a_damaged_row_is_left_out_and_the_others_stay(tmp_path, harm):
     vectors = chance(30)

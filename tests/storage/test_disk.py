@@ -15,7 +15,7 @@ import pytest
 
 from recalld.supervisor.storage import disk as module
 from recalld.supervisor.storage.disk import RealDisk, mapped_copy, read_outside
-from recalld.supervisor.storage.errors import Busy, why_refused
+from recalld.supervisor.storage.errors import why_refused
 from tests.kinds import NO_FILES
 from tests.patience import PATIENCE_S
 
@@ -99,15 +99,6 @@ def test_disk_rename_new_refuses_to_replace_a_file(tmp_path):
 def test_disk_rename_new_works_without_kernel_support(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_rename_noreplace", lambda _old, _new: errno.ENOSYS)
     test_disk_rename_new_refuses_to_replace_a_file(tmp_path)
-
-
-def test_disk_lock_is_exclusive_and_keeps_its_file(tmp_path):
-    side = tmp_path / "history.json.lock"
-    with DISK.lock(side, 0), pytest.raises(Busy), RealDisk().lock(side, 0):
-        pass
-    inode = side.stat().st_ino
-    with DISK.lock(side, 0):
-        assert side.stat().st_ino == inode
 
 
 #: Another process: takes the lock in its way, says so, and holds it until its standard input ends. Busy is its exit code.

@@ -204,16 +204,6 @@ def test_append_adds_a_line_and_first_ends_a_truncated_one(tmp_path):
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600
 
 
-def test_move_refuses_to_replace_a_file(path):
-    taken = path.with_name("有")
-    taken.write_bytes(NEW)
-    with pytest.raises(FileExistsError):
-        files().move(path, taken)
-    (path.parent / "originals").mkdir()
-    files().move(path, path.parent / "originals" / "x.md")
-    assert (path.parent / "originals" / "x.md").read_bytes() == OLD
-
-
 def test_make_folder_creates_parents_and_leaves_existing_folders_unchanged(tmp_path):
     folder = tmp_path / "memory" / "originals" / "2026-01"
     files().make_folder(folder)

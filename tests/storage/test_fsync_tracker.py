@@ -107,12 +107,6 @@ def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: Worl
     assert list(world.paths.drop_box.iterdir()) == [waiting]
 
 
-def test_workspace_prepare_fsyncs_the_parents_of_its_folders(world: World, disk: Watched) -> None:
-    world.reopen(disk=disk)
-    roots = (world.paths.memory, world.paths.state, world.paths.worker, world.paths.drop_box.parent)
-    assert all(("sync", folder.parent) in disk.done for folder in (*roots, world.paths.drop_box, world.ws.task_queue.failed))
-
-
 def test_fsync_tracker_syncs_a_file_again_after_a_rewrite_in_place(world: World, disk: Watched) -> None:
     path = world.root / "结果.json"
     world.reopen(disk=disk)

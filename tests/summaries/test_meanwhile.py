@@ -204,15 +204,6 @@ def test_short_day_of_a_month_waits_for_the_summary_of_the_month(world):
     assert (world.flags(), world.status()["oldestUnsummarised"]) == ([False], "2025-11-10")
 
 
-def test_note_without_words_on_a_short_day_costs_no_call(world):
-    world.reopen(LITTLE)
-    world.paths.memory.mkdir(exist_ok=True)
-    (world.paths.memory / "2026-01-10-empty.md").write_text("")
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    assert (world.model.requests, world.flags()) == ([], [True])
-
-
 @pytest.mark.parametrize("toml", [WITHOUT_MODEL, WITH_MODEL])
 @pytest.mark.parametrize(("redact", "is_hidden"), [("llm", True), ("off", False)])
 def test_extract_quotes_no_secret_unless_none_is_to_be_hidden(world, toml, redact, is_hidden):

@@ -58,15 +58,6 @@ def test_after_call_counts_concurrent_faults_as_one():
     assert failing(state, later, started=NOON + timedelta(seconds=1)).attempts == 2
 
 
-def test_after_call_keeps_the_pause_for_an_answer_begun_before_the_fault():
-    state = failing(ProviderState(), retry_after=timedelta(hours=11))
-    assert state.next_at == NOON + timedelta(hours=11)
-    assert after_call(state, NOON - timedelta(seconds=30), NOON, WAITS) == state
-    assert after_call(state, NOON - timedelta(seconds=30), NOON + timedelta(seconds=9), WAITS) == state
-    assert after_call(state, None, NOON, WAITS) == state
-    assert not after_call(state, NOON + timedelta(seconds=1), NOON + timedelta(seconds=9), WAITS).is_failing
-
-
 @pytest.mark.parametrize(("day", "tokens"), [(TODAY, 1_000), ("2026-01-30", 100)])
 def test_with_usage_resets_the_tokens_on_a_new_day_and_sets_the_calls(day, tokens):
     before = with_usage(ProviderState(), {"promptTokens": 900}, day, 7)
