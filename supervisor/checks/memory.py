@@ -136,15 +136,7 @@ def dropped(look: Look) -> Faults:
 def waiting(look: Look) -> Faults:
     """Yield a fault if messages have waited too long for their dated file."""
     oldest = min((entry.created_at for entry in look.waiting if entry.created_at), default=look.now)
-    if look.is_running or look.now - oldest <= LONGEST_WAIT:
-        return
-    if look.unseen:
-        yield bad(
-            "no supervisor has looked at new messages ({count}), the oldest of {time}; start one with `recalld run`.",
-            count=len(look.unseen),
-            time=look.local_time(oldest),
-        )
-    else:
+    if not look.is_running and look.now - oldest > LONGEST_WAIT:
         yield bad(
             "messages wait to be written since {time}, and no supervisor runs; start one with `recalld run`.",
             time=look.local_time(oldest),

@@ -117,21 +117,13 @@ def tasks(look: Look) -> Faults:
             why=why_failed(failure.reason),
             time=look.local_time(failure.next_at),
         )
-    newer = len(ws.task_queue.newer())
     for folder in QUEUE_FOLDERS[:3]:
         stats = ws.files.disk.stats(ws.paths.worker / folder)
         times_ns = [stat.mtime_ns for name, stat in stats.items() if name.endswith(".json")]
         since = datetime.fromtimestamp(min(times_ns) / 1e9, UTC) if times_ns else look.now
-        if look.now - since <= LONGEST_WAIT:
-            continue
-        if newer and folder == QUEUE_FOLDERS[0]:
+        if look.now - since > LONGEST_WAIT:
             yield odd(
-                "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
-                count=newer,
-            )
-        else:
-            yield odd(
-                "tasks wait in worker/{folder} ({count}) since {since}, and nobody takes them; `recalld run --until-settled` does.",
+                "tasks wait in worker/{folder} ({count}) since {since}, and nobody takes them; `recalld run --until-settled` does, or says why not.",
                 folder=folder,
                 count=len(times_ns),
                 since=look.local_time(since),
