@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from shlex import quote
@@ -32,6 +33,8 @@ from ..workspace import Workspace
 
 #: A start may go on for a minute after a sign of work.
 _MORE_TIME: Final = "EXTEND_TIMEOUT_USEC=60000000"
+#: Seconds between two signs of work: an import writes hundreds of files a second, and the manager's socket may hold ten lines.
+_SIGN_EVERY_S: Final = 1.0
 #: The most characters of STATUS, which is one line of `systemctl status`.
 _STATUS_CHARS: Final = 200
 #: The variable of the unit that names the folder, and the files in it; the script keeps there what it reported.
@@ -61,18 +64,20 @@ class ServiceManager:
     With "" none started this process, and nothing is sent.
     """
 
-    def __init__(self, address: str = "") -> None:
+    def __init__(self, address: str = "", steady_s: Callable[[], float] = time.monotonic) -> None:
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
+        self._steady_s = steady_s
         self._is_ready = False
+        self._signed_s = float("-inf")
 
     def work_done(self) -> None:
-        """Report progress of a round: it gives the start more time or, later, feeds the watchdog."""
-        self._send("WATCHDOG=1" if self._is_ready else _MORE_TIME)
+        """Report progress of a round: it gives the start more time or, later, feeds the watchdog. At most once a second."""
+        self._sign("WATCHDOG=1" if self._is_ready else _MORE_TIME)
 
     def index_grown(self) -> None:
         """Report progress of the index: it gives the start more time. Later it does nothing, since the rounds may hang."""
         if not self._is_ready:
-            self._send(_MORE_TIME)
+            self._sign(_MORE_TIME)
 
     def round_done(self, status: str, *, has_index: bool) -> None:
         """Report the end of a round: feed the watchdog and show *status*; ready from the first round with *has_index*."""
@@ -90,6 +95,12 @@ class ServiceManager:
     def stopping(self) -> None:
         """Report that the supervisor ends after its current step."""
         self._send("STOPPING=1", "STATUS=ending after the current step")
+
+    def _sign(self, line: str) -> None:
+        now = self._steady_s()
+        if now - self._signed_s >= _SIGN_EVERY_S:
+            self._signed_s = now
+            self._send(line)
 
     def _send(self, *lines: str) -> None:
         if not self._address:

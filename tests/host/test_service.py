@@ -78,10 +78,13 @@ def test_manager_is_ready_when_the_index_is_done_with(listening):
 
 
 def test_manager_asks_for_more_time_until_it_is_ready_and_then_feeds(listening):
-    manager = ServiceManager(listening.address)
-    manager.work_done()
-    assert listening.next() == ["EXTEND_TIMEOUT_USEC=60000000"]
+    now = [0.0]
+    manager = ServiceManager(listening.address, lambda: now[0])
+    for now[0] in (0.0, 0.5, 1.0):
+        manager.work_done()
+    assert [listening.next(), listening.next()] == [["EXTEND_TIMEOUT_USEC=60000000"]] * 2
     manager.round_done("", has_index=True)
+    now[0] = 2.0
     manager.work_done()
     assert [listening.next()[0], listening.next()] == ["READY=1", ["WATCHDOG=1"]]
 
