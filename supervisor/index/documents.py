@@ -37,7 +37,7 @@ _ROLES: Final = ("user", "assistant")
 #: What is stored of a passage.
 _STORED: Final = tuple(column.name for column in fields(Passage) if column.name not in {"path", "tier"})
 #: Passages whose words are kept: those that no file holds yet are read again with each new message.
-_KEPT: Final = 4_096
+_KEPT: Final = 1_024
 #: Characters of a passage, and of the message before it, of which its vector is made.
 _MEANT_CHARS: Final = 1_500
 _BEFORE_CHARS: Final = 300
