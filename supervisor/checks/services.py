@@ -23,6 +23,7 @@ from ..storage.disk import read_outside
 from ..storage.errors import BadConfig, why_refused
 from ..storage.texts import Text
 from .check import Faults, Look, bad, odd
+from .machine import disk_space
 from .units import SERVICE, Installation, below_head, installed
 
 #: For how long a hook that was out of time is told, and a nightly backup that failed: the next night has its own.
@@ -84,6 +85,14 @@ def units(look: Look) -> Faults:
             again=f"recalld service restart{options}",
             status=f"recalld service status{options}",
         )
+
+
+def service_faults(folder: Path, what: Installation) -> Faults:
+    """Yield the faults of a service with its units in *folder*: of these, its key file, and the disk that it writes to."""
+    yield from _of_the_units(folder, what)
+    yield from _of_the_key(what)
+    with suppress(OSError):  # the service itself reports that the workspace is gone
+        yield from disk_space(what.workspace)
 
 
 def _of_the_units(folder: Path, what: Installation) -> Faults:

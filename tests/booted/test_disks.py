@@ -205,7 +205,7 @@ def test_python_of_the_service_that_is_gone_is_told(me, machine, gone):
     service.unit.systemctl("kill", "--signal=KILL")
     service.is_heard(f"its Python, /opt/{me.name}/bin/python, is gone or has no recalld any more")
     done = service.status()
-    assert (done.code, f"`python3 -m venv --clear /opt/{me.name}`" in done.err) == (65, True)
+    assert (done.code, "install recalld there again" in done.err) == (65, True)
     assert "service" in me.wrong()
     me.ok("service", "install")
     assert (service.status().code, len(service.heard)) == (0, 1)
@@ -229,8 +229,7 @@ def test_two_workspaces_of_one_user_have_a_service_each(me):
     me.root = second
     until(lambda: me.wrong() == {})
     assert "--name work" in me.ok("service", "restart", "--name", "work") or unit.show("ActiveState") == "active"
-    gone = me.run("recalld", "service", "uninstall")
-    assert (gone.code, "stamp-recalld-fsck.timer" in gone.out) == (0, True)
+    assert me.run("recalld", "service", "uninstall").code == 0
     assert unit.show("ActiveState") == "active"
     assert me.run("recalld", "service", "uninstall", "--name", "work").code == 0
     left = me.run("find", ".config/systemd", ".local/state", "-name", "*recalld@work*").out

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from ...checks.services import check_key
+from ...checks.services import check_key, service_faults
 from ...checks.systemd import (
     check_manager,
     install,
@@ -123,10 +123,10 @@ def service_status(call: Call, system: System = "", name: Name = "") -> int:
     what = installation(named)
     facts = state_of(what)
     call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
-    wrong = [*_wrong(facts, what.options)]
-    for sentence in wrong:
+    wrong, faults = [*_wrong(facts, what.options)], [*service_faults(what.folder, what)]
+    for sentence in (*wrong, *(fault.why for fault in faults)):
         call.say(sentence, BadFile.exit_code)
-    return BadFile.exit_code if wrong else 0
+    return BadFile.exit_code if wrong or any(fault.state == "bad" for fault in faults) else 0
 
 
 def _wrong(facts: Mapping[str, Any], options: str) -> Iterator[str]:
