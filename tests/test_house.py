@@ -45,7 +45,7 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_464, goal=2_200),
-    Room("supervisor/checks", most=2_803, goal=2_100),
+    Room("supervisor/checks", most=2_812, goal=2_100),
     Room("supervisor/importing", most=2_430, goal=1_400),
     Room("supervisor/operations", most=1_889, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_878, goal=2_600),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_901, goal=48_000)
+ALL: Final = Room("all", most=53_910, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=56_372, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_371, goal=48_000)
 
 
 def _lines(path: Path) -> int:
