@@ -12,11 +12,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from recalld.supervisor.interfaces.page.views import HERE, HTMX, HTMX_SHA256, PAGES, STATIC
+from recalld.supervisor.interfaces.page.views import HERE, HTMX, PAGES, STATIC
 from tests.http.service import Service
 from tests.page.workspaces import ATTACKS, hostile
 from tests.world import talk
 
+HTMX_SHA256 = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 HTML = {"Accept": "text/html", "Accept-Language": "en"}
 #: Elements that the attacks would make, and no page has.
 OF_ATTACKS = {"iframe", "object", "embed", "base", "math", "video", "style", "img", "animate", "noscript"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from ...index.hit import Hit, SearchResult
@@ -30,15 +30,6 @@ _PAGE: Final = 100
 #: The depths of the colours, and the fewest messages of a day that has the deepest.
 _LEVELS: Final = 4
 _LEAST_BUSY: Final = 8
-
-
-class Shown(NamedTuple):
-    """A line of a summary as it is shown: a heading, an item, a note or text; *sources* are as in the answer."""
-
-    kind: str
-    text: str
-    sources: tuple[str, ...]
-    number: int
 
 
 async def calendar(view: View) -> Response:
@@ -151,9 +142,9 @@ def _cells(month: date, messages: Mapping[date, int], busy: int) -> Iterator[Map
         yield {"day": day, "messages": count, "level": level, "column": day.isoweekday() if number == 1 else 0}
 
 
-def _shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
-    """Return the lines of a summary without the marks of headings, quotations and items."""
-    lines = []
+def _shown_lines(summary: SummaryAnswer | None) -> list[Mapping[str, Any]]:
+    """Return the lines of a summary without the marks of headings, quotations and items; *sources* are as in the answer."""
+    lines: list[Mapping[str, Any]] = []
     for number, line in enumerate(summary.lines if summary else ()):
         text = line.text.strip()
         if text.startswith("#"):
@@ -164,7 +155,7 @@ def _shown_lines(summary: SummaryAnswer | None) -> list[Shown]:
             kind, text = "item", text[2:]
         else:
             kind = "text"
-        lines.append(Shown(kind, text.strip(), line.sources, number))
+        lines.append({"kind": kind, "text": text.strip(), "sources": line.sources, "number": number})
     return lines
 
 
