@@ -71,7 +71,7 @@ def test_caller_that_is_wrong_is_refused(unchanged: Service, who):
 
 
 def test_what_is_the_owners_alone_is_403_in_a_group(service: Service):
-    service.problem(403, "POST", "/api/files?chat=group")
+    service.problem(403, "POST", "/api/index_status?chat=group")
 
 
 def test_folder_in_place_of_a_file_is_422(service: Service):
