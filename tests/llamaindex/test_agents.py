@@ -15,7 +15,7 @@ from recalld.llamaindex import FileChatStore, build_chat_memory
 from recalld.supervisor.protocol.config import make_workspace
 from tests.llamaindex.scripted import Scripted, ScriptedTools
 
-SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"
+SUMMARY = "用户每天询问泉州的天气怎么样，助手回答小雨，24 度，不冷。"
 STEPS = (
     'Thought: I need to use a tool.\nAction: weather\nAction Input: {"city": "泉州"}',
     "Thought: I can answer without using any more tools.\nAnswer: 小雨，24 度。",

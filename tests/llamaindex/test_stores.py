@@ -17,7 +17,7 @@ from recalld.supervisor.protocol.config import make_workspace
 from recalld.supervisor.storage.errors import BadRequest
 from tests.llamaindex.scripted import Scripted
 
-SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"
+SUMMARY = "用户从第 0 句到第 26 句都在问备份在哪台机器上；从第 0 个回答到第 26 个回答都说在书房的 NAS 上。"
 
 
 @pytest.fixture
