@@ -49,7 +49,7 @@ ROOMS: Final = (
     Room("supervisor/importing", most=2_430, goal=1_400),
     Room("supervisor/operations", most=1_889, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_878, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_012, goal=2_000),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_002, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_131, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_873, goal=1_900),
     Room("supervisor/interfaces", most=1_533, goal=1_500),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_910, goal=48_000)
+ALL: Final = Room("all", most=53_900, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=56_371, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_372, goal=48_000)
 
 
 def _lines(path: Path) -> int:
