@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .archive.diary import Diary
     from .archive.history import Attachments, HistoryStore
     from .archive.journal import SeenJournal
-    from .archive.memory_folder import FileTable, MemoryFolder
+    from .archive.memory_folder import MemoryFolder
     from .archive.plan import Caps, Failure
     from .archive.quarantine import Quarantine, UnreadStore
     from .archive.run import Trash
@@ -93,8 +93,7 @@ class Workspace:
     trash: Trash = wired("archive.run.Trash", "files", "paths", "journal")
     diary: Diary = wired("archive.diary.Diary", "files", "paths", "config")
     replaced_texts: ReplacedTexts = wired("storage.keeping.ReplacedTexts", "files", "paths.previous")
-    file_table: FileTable = wired("archive.memory_folder.FileTable", "files", "paths")
-    memory: MemoryFolder = wired("archive.memory_folder.MemoryFolder", "files", "paths", "file_table")
+    memory: MemoryFolder = wired("archive.memory_folder.MemoryFolder", "files", "paths")
     task_queue: TaskQueue = wired("protocol.queue.TaskQueue", "files", "paths")
     calls: CallLog = wired("protocol.llm.CallLog", "files", "paths", "zone")
     endpoint: Endpoint = wired("protocol.llm.endpoint_of", "config.llm", "environ")

@@ -611,7 +611,7 @@ class World:
         return path.read_bytes() if path.is_file() else None
 
     def tree(self, *, internal: bool = False) -> dict[str, bytes]:
-        """Every file by its path but for lock files and the table of files; those below .recalld/ only if *internal*."""
+        """Every file by its path but for lock files; those below .recalld/ only if *internal*."""
         if isinstance(self.disk, RealDisk):
             paths = sorted(path for path in self.root.rglob("*") if path.is_file())
             files = {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
@@ -620,7 +620,7 @@ class World:
         return {
             name: data
             for name, data in files.items()
-            if not name.endswith((".lock", ".recalld/files.json")) and (internal or not name.startswith(".recalld/"))
+            if not name.endswith(".lock") and (internal or not name.startswith(".recalld/"))
         }
 
     def dated_files(self) -> dict[str, tuple[Block, ...]]:

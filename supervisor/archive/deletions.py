@@ -11,15 +11,14 @@ is a file that has lost its head or its end. Source: docs/reference/protocol.md,
 from __future__ import annotations
 
 import stat as modes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from datetime import tzinfo
 from itertools import takewhile
 from pathlib import Path
-from zlib import crc32
 
-from ..protocol.dated_file import REVISION, Block, DatedFile, parse_dated, without_torn_end
+from ..protocol.dated_file import Block, DatedFile, parse_dated, without_torn_end
 from ..protocol.message import Entry, History, Key, Message
 from ..protocol.paths import WorkspacePaths, day_of_name, is_foreign
 from ..storage.disk import Stat
@@ -75,8 +74,6 @@ class Deletions:
         self._journal, self._memory, self.tombstones = journal, memory, journal.tombstones
         self._compared: tuple[object, Absences] = None, _NOTHING
         self._elsewhere: dict[Path, tuple[Stat, frozenset[Key]]] = {}
-        #: The files and their names in the journal, when nothing was wrong with them.
-        self._whole: object | None = None
 
     def absences(self, files: Sequence[MemoryFile] | None = None) -> Absences:
         """Return what the files no longer hold; *files* are the dated files, where the caller has just read them."""
@@ -104,7 +101,7 @@ class Deletions:
 
     def as_filed(self, history: History) -> History:
         """Return the messages as the files have them: without those that a person deleted, the edited ones with their words."""
-        absences = self._as_told()
+        absences = self.absences()
         cut = {key for keys in absences.cut.values() for key in keys}
         if not absences.removed and not cut:
             return history
@@ -121,7 +118,7 @@ class Deletions:
         """Return the messages whose files are gone or damaged, from *history* or else from any copy of it that is kept."""
         if not self._journal.file_names():  # nothing is lost that was never there, and each search asks
             return []
-        lost = self._as_told().searched
+        lost = self.absences().searched
         if not lost:
             return []
         messages = {message.key: message for message in history if message.key in lost}
@@ -129,17 +126,6 @@ class Deletions:
             copied = history_copies(self._files, self._paths, self._zone)
             messages = {**{message.key: message for message in copied if message.key in lost}, **messages}
         return [*messages.values()]
-
-    def _as_told(self) -> Absences:
-        """Return what is absent; a supervisor that is told of changes looks at nothing unchanged that was whole before."""
-        watched = self._memory.watched()
-        state = watched and (watched, self._journal.file_names())
-        if state and state == self._whole:
-            return _NOTHING
-        absences = self.absences()
-        self._memory.keep_table()  # so that the next caller need not read the files again; checks alone change nothing
-        self._whole = state if absences is _NOTHING else None
-        return absences
 
     def record(self) -> None:
         """Record in the journal what a person has deleted since, so that no repair brings it back; also what is there again."""
@@ -213,7 +199,13 @@ class Deletions:
         damaged_files = {file.name: file for file in files if _lacks_head_or_end(file) and file.name in self._journal.names}
         # what stands in a file that can't be parsed is no message, whatever ids it has
         unparsed = {name for name in damaged_files if self._memory.parsed(name) is None}
-        is_filed = _Filed([file for file in files if file.name not in unparsed], self._memory)
+        as_made = {file.name for file in files if file.as_made} - unparsed
+        read_again = (file.name for file in files if file.ours and not (file.as_made and file.name in self._journal.names))
+        moved_here = {block.key for name in read_again if name not in unparsed for block in self._memory.blocks(name)}
+
+        def is_filed(key: Key) -> bool:
+            return key in moved_here or self._journal.held_by(key, as_made)
+
         lost: dict[str, list[Key]] = {}
         cut: dict[str, list[Key]] = {}
         damaged: dict[str, list[Key]] = {}
@@ -221,7 +213,7 @@ class Deletions:
         for name in sorted(recorded):
             holder = holders[name] if name in holders else self._memory.path_of(name)
             parsed, text = self._parsed(holder) if holder else (None, "")
-            absent = self._absent(parsed, text, recorded[name], is_filed) if holder else {}
+            absent = self._absent(parsed, "" if name in damaged_files else text, recorded[name], is_filed) if holder else {}
             if holder is None:
                 absent = {key: None for key in recorded[name] if not is_filed(key)}
                 left = lost[name] = [key for key in absent if key not in self._journal.removed]
@@ -247,16 +239,17 @@ class Deletions:
         return parse_dated(version.data, path), without_torn_end(version.data).decode("utf-8", "replace")
 
     def _absent(
-        self, parsed: DatedFile | None, text: str, recorded: Sequence[Key], is_filed: _Filed
+        self, parsed: DatedFile | None, text: str, recorded: Sequence[Key], is_filed: Callable[[Key], bool]
     ) -> dict[Key, Block | None]:
         """Return the recorded messages that the file no longer has, each with the block that a person has made of it."""
-        blocks, has_more = (parsed.blocks, parsed.has_more) if parsed else ((), False)
-        keys, words = {block.key for block in blocks}, {block.key[1] for block in blocks}
+        blocks = parsed.blocks if parsed else ()
+        keys, ids, words = {block.key for block in blocks}, {block.key[0] for block in blocks}, {block.key[1] for block in blocks}
         by_id = {block.key[0]: block for block in blocks if self._journal.file_of(block.key) is None}
         absent: dict[Key, Block | None] = {}
         for key in recorded:
-            # a program may have given the message another id since; a block that a person broke is there
-            if key in keys or key[1] in words or (has_more and key[0] in text):
+            is_broken = key[0] not in ids and f'"id": "{key[0]}"' in text  # by a person, who did not take it out
+            # a program may have given the message another id since
+            if key in keys or key[1] in words or is_broken:
                 continue
             if key[0] in by_id:
                 absent[key] = by_id[key[0]]
@@ -272,20 +265,6 @@ class Deletions:
         """
         is_short = 0 < len(parsed.blocks) < parsed.count and not parsed.has_more
         return is_short and not (knows or name in self._journal.accepted) and not text.endswith(("\n\n", "\n\r\n"))
-
-
-class _Filed:
-    """Knows whether any dated file holds a message."""
-
-    def __init__(self, files: Sequence[MemoryFile], memory: MemoryFolder) -> None:
-        self._ids = frozenset[int]().union(*(file.ids or () for file in files))
-        unknown = [file.name for file in files if file.ours and file.ids is None]
-        self._keys = {block.key for name in unknown for block in memory.blocks(name)}
-
-    def __call__(self, key: Key) -> bool:
-        identity, digest = key
-        ids = (identity, f"{identity}~{digest[:REVISION]}")  # or as a later text of the message
-        return key in self._keys or any(crc32(identity.encode("utf-8", "surrogatepass")) in self._ids for identity in ids)
 
 
 def _lacks_head_or_end(file: MemoryFile) -> bool:

@@ -3,32 +3,22 @@ The files of memory/: dated files, summaries, originals (docs/reference/protocol
 
 A dated file is created once and moved once; the version of a summary that is replaced is kept. Files are compared by stat, and
 read again only when they have changed. What is a copy, and which summary may replace which, is decided by `coverage`.
-
-The table `.recalld/files.json` has what was read from each file, and in which version, so that a process that starts reads this
-one file in place of all of memory/. The files stay the truth: an entry counts only while the file is the version that it
-names, and the table may be deleted at any moment (1.6).
 """
 
 from __future__ import annotations
 
-import json
 import stat as modes
-from array import array
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import fields
-from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from ..protocol.dated_file import Block, DatedFile, parse_dated
 from ..protocol.paths import Period, WorkspacePaths, day_of_name, period_of_name
-from ..protocol.summary_file import Source, Summary, parse_summary, render_summary, with_text
-from ..storage.clock import from_wire, to_wire
+from ..protocol.summary_file import Summary, parse_summary, render_summary, with_text
 from ..storage.control import note
 from ..storage.disk import Stat
-from ..storage.errors import Busy, SupervisorError
+from ..storage.errors import Busy
 from ..storage.files import Files, FileVersion, digest_of
 from ..storage.keeping import ReplacedTexts, kept_name
 from ..text.foreign_text import text_of
@@ -37,21 +27,6 @@ from .coverage import ExistingSummary, Made, MemoryFile, copies, existing_summar
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16
-#: The format of the table.
-_FORMAT: Final = 8
-#: How a value for which JSON has no form is read again, by the name of its field.
-_OF_DATED: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "day": date.fromisoformat,
-    "created": from_wire,
-    "ids": lambda numbers: array("I", numbers),
-    "sessions": frozenset,
-    "groups": lambda pairs: frozenset(map(tuple, pairs)),
-}
-_OF_SUMMARY: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "period": Period,
-    "sources": lambda sources: frozenset(Source(*source) for source in sources),
-}
-
 K = TypeVar("K")
 T = TypeVar("T")
 
@@ -68,20 +43,12 @@ _NOTHING: Final = ReadFolder({}, {})
 
 
 class MemoryFolder:
-    """
-    The files under memory/, and what was read from each at its last change.
+    """The files under memory/, and what was read from each at its last change."""
 
-    *table* has what was read before this process.
-    """
-
-    def __init__(self, files: Files, paths: WorkspacePaths, table: FileTable | None = None) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
         self._paths = paths
-        self._table = table
-        self._cache: dict[Path, ReadFolder] | None = None
-        self._has_read = False
-        #: Another object after each change that a supervisor is told of by the system; None: nobody is told.
-        self.generation: object | None = None
+        self._cache: dict[Path, ReadFolder] = {}
         self._listed: tuple[list[Mapping[str, Any]], tuple[MemoryFile, ...], dict[str, str]] = ([], (), {})
 
     # ── reading ──────────────────────────────────────────────────────────────
@@ -113,22 +80,6 @@ class MemoryFolder:
         """Return the folders of originals/, without a stray file among them."""
         stats = self._files.disk.stats(self._paths.originals)
         return [self._paths.originals / name for name in sorted(stats) if not modes.S_ISREG(stats[name].mode)]
-
-    def watched(self) -> object | None:
-        """
-        Return what is equal to what it was before while no file has changed; None where no supervisor is told of changes.
-
-        Folders say at once what has come or gone, in a few stats; a file that is written in place is told of.
-        """
-        if not self.generation:
-            return None
-        disk, paths = self._files.disk, self._paths
-        return self.generation, disk.stat(paths.memory), disk.stat(paths.summaries), disk.stats(paths.originals)
-
-    def tell(self) -> None:
-        """Note that a file has changed, where a supervisor is told of changes."""
-        if self.generation:
-            self.generation = object()
 
     def _without_copies(self) -> tuple[tuple[MemoryFile, ...], dict[str, str]]:
         folders = [*self.month_folders(), self._paths.memory]
@@ -265,19 +216,11 @@ class MemoryFolder:
 
     # ── reading, once per change ─────────────────────────────────────────────
 
-    def keep_table(self) -> None:
-        """Write to the table what was read since it was written last, so that the next process need not read it."""
-        if self._table and self._cache and self._has_read:
-            self._has_read = False
-            self._table.write(dict(self._cache))  # a copy: other threads read folders meanwhile
-
     def _read_in(
         self, folder: Path, key_of: Callable[[str], K | None], reader: Callable[[bytes, Path, K, str], T]
     ) -> Mapping[str, T]:
         """Return what *reader* makes of the files in *folder* whose name has a key; what has not changed is not read again."""
         stats = self._files.disk.stats(folder)
-        if self._cache is None:
-            self._cache = self._table.read() if self._table else {}
         known = self._cache.get(folder, _NOTHING)
         if known.stats == stats:
             return known.values
@@ -298,76 +241,8 @@ class MemoryFolder:
                 version = read(folder / name)
             except (OSError, Busy):
                 continue  # unreadable now: it is read again next time, and counts as absent until then
-            self._has_read = True
             if version:
                 values[name] = reader(version.data, folder / name, key, version.digest[:DIGEST])
                 seen[name] = version.stat
         self._cache[folder] = ReadFolder(stats if seen == stats else seen, values)
         return values
-
-
-class FileTable:
-    """The table of a workspace: read once by a process, and written by any that has read files."""
-
-    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
-        self._files = files
-        self._paths = paths
-
-    def read(self) -> dict[Path, ReadFolder]:
-        """Return what the table has of each folder; nothing where there is none, or none of this format."""
-        try:
-            version = self._files.read_stable(self._paths.files)
-            table = json.loads(version.data) if version else {}
-            if table.get("format") != _FORMAT:
-                return {}
-            return {self._paths.root / name: _folder(name, entries) for name, entries in table["folders"].items()}
-        except (OSError, SupervisorError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            return {}
-
-    def write(self, folders: Mapping[Path, ReadFolder]) -> None:
-        """Replace the table; where that fails the next process reads the files themselves."""
-        named = {self._paths.relative(path): _entries(folder) for path, folder in folders.items()}
-        data = json.dumps({"format": _FORMAT, "folders": named}, separators=(",", ":")).encode("ascii")
-        with suppress(OSError, SupervisorError):
-            self._files.replace(self._paths.files, data, self._files.read_stable(self._paths.files))
-
-
-def _entries(folder: ReadFolder) -> dict[str, tuple[Any, ...]]:
-    return {name: (folder.stats[name], _to_json(value)) for name, value in folder.values.items()}
-
-
-def _folder(path: str, entries: Mapping[str, Any]) -> ReadFolder:
-    kind, read = (ExistingSummary, _OF_SUMMARY) if path == "memory/summary" else (MemoryFile, _OF_DATED)
-    names = _stored(kind)
-    stats, values = {}, {}
-    for file, (stat, stored) in entries.items():
-        stats[file] = Stat(*map(int, stat))
-        pairs = zip(names, stored, strict=True)
-        values[file] = kind(
-            **{name: read[name](value) if name in read and value is not None else value for name, value in pairs}
-        )
-    return ReadFolder(stats, values)
-
-
-def _stored(kind: type[Any]) -> list[str]:
-    return [field.name for field in fields(kind) if field.init]
-
-
-def _to_json(value: object) -> Any:
-    match value:
-        case MemoryFile() | ExistingSummary():
-            return [_to_json(getattr(value, name)) for name in _stored(type(value))]
-        case frozenset():
-            return sorted(map(_to_json, value))
-        case Source():
-            return value.name, value.digest, value.count
-        case Period():
-            return value.label
-        case datetime():
-            return to_wire(value)
-        case date():
-            return value.isoformat()
-        case array():
-            return value.tolist()
-        case _:
-            return value

@@ -78,7 +78,6 @@ class SessionTalk:
             blocks_of = {file.digest: self._memory.blocks(file.name) for file in files}
             dated = [*(block for blocks in blocks_of.values() for block in blocks if block.session == session), *dated]
             parsed |= blocks_of
-        self._memory.keep_table()
         blocks = tuple(sorted(_each_once([*dated, *recent]).values(), key=lambda block: block.created_at))
         return SessionPart(
             blocks,

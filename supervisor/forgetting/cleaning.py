@@ -255,7 +255,7 @@ def _clean_tables(aim: Aim) -> None:
                 files.disk.sync_folder(folder)
     if aim.applies:
         aim.ws.index.close()  # it is opened again when it is made
-    for table in (paths.files, *(paths.root / name for name in LEFT)):
+    for table in (paths.root / name for name in LEFT):
         if files.disk.stat(table):
             aim.remove(table)
     for path in named_files(aim.ws):

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
-from zlib import crc32
 
 from ..archive.journal import SeenJournal
 from ..archive.places import OTHERS, PLACES, Way
@@ -134,10 +133,13 @@ def has_returned(ws: Workspace) -> bool:
     stones = ws.journal.tombstones
     if not stones.acts():
         return False
-    marks = {crc32(identity.encode("utf-8", "surrogatepass")) for identity in stones.ids()}
-    paths = [ws.memory.path_of(file.name) for file in ws.memory.dated() if file.ids is None or not marks.isdisjoint(file.ids)]
-    if any(stones.has(block) for path in paths for block in blocks_at(ws, path)):
-        return True
+    for path in (ws.memory.path_of(file.name) for file in ws.memory.dated()):
+        stat = ws.files.disk.stat(path)
+        if stat != stones.clean.get(path):
+            if any(map(stones.has, blocks_at(ws, path))):
+                return True
+            if stat:
+                stones.clean[path] = stat
     return bool(_forgotten_lines(ws)) or any(_returned(ws))
 
 

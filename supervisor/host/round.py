@@ -183,7 +183,6 @@ def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bo
         run_step("previous", lambda: ws.replaced_texts.drop(now, care.previous_age, care.previous_bytes), 0)
         run_step("trash", lambda: ws.trash.empty(now, care.trash_days), 0)
     run_step("copies", lambda: _report_copies(ws), None)
-    run_step("table", ws.memory.keep_table, None)
     if done.found_damage(ws.paths.history):
         run_step("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
     return done

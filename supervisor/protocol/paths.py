@@ -104,7 +104,6 @@ class WorkspacePaths:
     seen = _Below(".recalld", "seen.jsonl")  # the journal of seen messages
     acts = _Below(".recalld", "acts.jsonl")  # what `undo` needs to take an act on memory back
     ended = _Below(".recalld", "ended.jsonl")  # which messages and lines of summaries are no longer true, since when, and why
-    files = _Below(".recalld", "files.json")  # what was read from each file of memory, and in which version
     connections = _Below(".recalld", "connections.json")  # which clients are connected, and what was put into their settings
     vectors = _Below(".recalld", "vectors")  # embeddings of memory's passages, for `recall.backend = "hybrid"`
     backup = _Below(".recalld", "backup.json")  # the result of the last `backup nightly`

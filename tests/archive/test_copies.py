@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.archive.coverage import ids_in
 from tests.world import World, message, message_on
 
 QUESTION = "花生过敏"
@@ -83,13 +82,3 @@ def test_file_with_a_name_of_our_form_is_memory_until_it_is_set_aside(world):
     assert len(world.fsck().damage) == 2
     assert len(world.repair().set_aside) == 1
     assert (len(found(world)), world.fsck().is_sound) == (1, True)
-
-
-def test_ids_are_the_same_however_json_escapes_them(world):
-    path = remembered(world)
-    data = world.read(path) or b""
-    assert len(ids_in(data) or ()) == 2
-    escaped = data.replace(b'"id": "2026', b'"id": "\\u0032026')
-    assert escaped != data
-    assert ids_in(escaped) == ids_in(data)
-    assert ids_in(data.replace(b'{"id"', b'{"of": 1, "id"')) is None
