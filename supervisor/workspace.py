@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .archive.journal import SeenJournal
     from .archive.memory_folder import MemoryFolder
     from .archive.plan import Caps, Failure
-    from .archive.quarantine import Quarantine, UnreadStore
+    from .archive.quarantine import Quarantine
     from .archive.run import Trash
     from .context.turns import ReceiptStore
     from .conversation.groups import Groups
@@ -89,7 +89,6 @@ class Workspace:
     attachments: Attachments = wired("archive.history.Attachments", "files", "paths")
     drop_box: DropBox = wired("archive.append.DropBox", "files", "paths", "zone")
     quarantine: Quarantine = wired("archive.quarantine.Quarantine", "files", "paths.quarantine", "config.care.quarantine_limit")
-    unread: UnreadStore = wired("archive.quarantine.UnreadStore", "files", "paths")
     trash: Trash = wired("archive.run.Trash", "files", "paths", "journal")
     diary: Diary = wired("archive.diary.Diary", "files", "paths", "config")
     replaced_texts: ReplacedTexts = wired("storage.keeping.ReplacedTexts", "files", "paths.previous")

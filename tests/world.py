@@ -24,7 +24,7 @@ from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.archive.append import append
-from recalld.supervisor.archive.intake import add_missing, restore_history, unwritten
+from recalld.supervisor.archive.intake import restore_history, unwritten
 from recalld.supervisor.archive.run import Due
 from recalld.supervisor.checks import status
 from recalld.supervisor.checks.check import Look
@@ -416,9 +416,6 @@ class World:
 
     def restore(self) -> int:
         return restore_history(self.ws, self.clock())
-
-    def add_missing(self, source: Path) -> int:
-        return add_missing(self.ws, source, self.clock())[0]
 
     def append(self, *raws: dict[str, Any], now: datetime | None = None) -> list[str]:
         entropy = self.random.randbytes(10 * len(raws))

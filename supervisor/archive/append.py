@@ -25,7 +25,7 @@ from ..protocol.config import Config
 from ..protocol.config_keys import Archive
 from ..protocol.message import Entry, History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp, with_words
 from ..protocol.paths import WorkspacePaths, is_unfinished
-from ..storage.clock import read_instant, to_wire, why_not_said_at
+from ..storage.clock import to_wire, why_not_said_at
 from ..storage.disk import Stat
 from ..storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from ..storage.files import Files, FileVersion, digest_of
@@ -44,16 +44,14 @@ if TYPE_CHECKING:
     from .deletions import Deletions
     from .memory_folder import MemoryFolder
     from .plan import Caps
-    from .quarantine import Quarantine, UnreadStore
+    from .quarantine import Quarantine
 
 #: The name of a claimed file: with inode and time of last change, so that no two are the same.
 _CLAIMED: Final = lazy_re(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
 #: Bytes of a given name that a claimed one always has room for: a name has 255 at most, inode and time 20 digits each.
 _LONGEST_KEPT: Final = 200
-#: Where other programs give the time of a message, also as a number; in what is none of the others it is a text.
+#: Where other programs give the time of a message.
 _TIMES_ELSEWHERE: Final = ("at", "time", "timestamp", "date", "created_at", "create_time", "ts")
-_OTHERS: Final = ("id", "role", "name", "session", "chat", "channel", "project", "text", "content", "refusal")
-_FRESH: Final = timedelta(hours=1)
 _BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -172,8 +170,6 @@ class Stores(Protocol):
     def drop_box(self) -> DropBox: ...
     @property
     def quarantine(self) -> Quarantine: ...
-    @property
-    def unread(self) -> UnreadStore: ...
     @property
     def attachments(self) -> Attachments: ...
     @property
@@ -318,7 +314,7 @@ def read_lines(
             given = raw.get("createdAt")
             if given is not None and (why := why_not_said_at(given, zone, now + future_limit)):
                 odd_times.append(Text("line {number} was added with the present time: {why}.", number=number, why=why))
-            elif given is None and not undated and (key := _misnamed_time(raw, zone, now)):
+            elif given is None and not undated and (key := next(filter(raw.get, _TIMES_ELSEWHERE), "")):
                 undated = [
                     Text(
                         "line {number} was added with the present time, as are those like it: the time of a message is read from `createdAt`, not from `{key}`; `recalld forget` takes them back.",
@@ -327,15 +323,6 @@ def read_lines(
                     )
                 ]
     return raws, faults, undated + odd_times
-
-
-def _misnamed_time(raw: dict[str, Any], zone: tzinfo, now: datetime) -> str:
-    """Return the key under which another program gives the time of the message, where that is not the present; "" if none."""
-    for key, value in raw.items():
-        is_time = key in _TIMES_ELSEWHERE or (isinstance(value, str) and ":" in value and key not in _OTHERS)
-        if is_time and (instant := read_instant(value, zone)) and now - instant > _FRESH:
-            return key
-    return ""
 
 
 def new_id(now: datetime, entropy: bytes) -> str:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import field
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, undated_in
 from ..protocol.inbox import ChatKind, chats_in
@@ -79,6 +79,11 @@ class ExistingSummary:
     waits: bool = False  # an extract that stands until its model has answered; it covers nothing
     enough: bool = False  # an extract of what needs no model
     refused: str = ""  # of an extract, also below a model's text: the model whose answers were refused
+
+    @property
+    def as_made(self) -> bool:
+        """True if recalld wrote it, and nobody has changed it since."""
+        return not self.edited
 
 
 def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[str]:
@@ -201,12 +206,16 @@ def existing_summary(data: bytes, path: Path, period: Period, digest: str) -> Ex
 # ── copies ───────────────────────────────────────────────────────────────────
 
 
-@record
-class Made:
-    """A file by the *digest* of its bytes; *is_as_made*: recalld wrote it, and nobody has changed it since."""
+class Made(Protocol):
+    """A file of memory that may be a copy."""
 
-    digest: str
-    is_as_made: bool
+    @property
+    def digest(self) -> str:
+        """The digest of its bytes."""
+
+    @property
+    def as_made(self) -> bool:
+        """True if recalld wrote it, and nobody has changed it since."""
 
 
 def is_as_made(data: bytes, path: Path) -> bool:
@@ -227,7 +236,7 @@ def copies(files: Mapping[str, Made]) -> dict[str, str]:
     for path, file in files.items():
         name = _NAME.search(path.rpartition("/")[2])
         original = ours.get(f"{name[0]}.md", path) if name else path
-        is_renamed = file.is_as_made and not _OURS.fullmatch(path)
+        is_renamed = file.as_made and not _OURS.fullmatch(path)
         if original != path and (is_renamed or file.digest == files[original].digest):
             copied[path] = original
     return copied

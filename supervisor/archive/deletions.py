@@ -243,7 +243,11 @@ class Deletions:
     ) -> dict[Key, Block | None]:
         """Return the recorded messages that the file no longer has, each with the block that a person has made of it."""
         blocks = parsed.blocks if parsed else ()
-        keys, ids, words = {block.key for block in blocks}, {block.key[0] for block in blocks}, {block.key[1] for block in blocks}
+        keys, ids, words = (
+            {block.key for block in blocks},
+            {block.key[0] for block in blocks},
+            {block.key[1] for block in blocks},
+        )
         by_id = {block.key[0]: block for block in blocks if self._journal.file_of(block.key) is None}
         absent: dict[Key, Block | None] = {}
         for key in recorded:

@@ -16,22 +16,19 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ..events import Events
-from ..protocol.config_keys import Archive
 from ..protocol.message import Archived, History, InvalidEntry, Key, Message, read_message, with_timestamp
 from ..storage.clock import local_day
 from ..storage.control import UNLIMITED, Control, ErrorCollector
-from ..storage.errors import BadFile, BadRequest
-from ..storage.lenient_json import not_utf8, recover, render_json
-from ..storage.texts import Text
+from ..storage.errors import BadFile
+from ..storage.lenient_json import recover, render_json
 from ..text.lazy_re import lazy_re
 from .append import DropBox, Stores, as_stored, tell_odd_times
 from .coverage import MemoryFile
-from .deletions import same_words
 from .history import HistoryStore
 from .identity import add_messages, assign_ids, continues, reinsert_lost, renumbered
 from .journal import SeenJournal
 from .memory_folder import MemoryFolder
-from .quarantine import Quarantine, Unread, unread_of
+from .quarantine import Quarantine, unread_of
 
 #: What other programs write before a message on its line: a list mark, a time, the speaker.
 _LABEL: Final = lazy_re(r"[-*+>\s]*(?:\[?[\d:T.\-\sZ]{4,24}\]?\s*)?[*_]{0,2}(?:\w[\w -]{0,30}[*_]{0,2}\s*[:：][*_]{0,2})?\s*")
@@ -69,7 +66,6 @@ def intake(ws: Stores, now: datetime, control: Control = UNLIMITED) -> int:
     if control.should_stop():
         return len(named)
     _quarantine_invalid(messages, ws.quarantine, ws.events)
-    _match_formatted(messages, journal, memory)
     unseen = [*named.values(), *_unseen(messages, journal)]
     # also what waits to be written: the note that holds it may have arrived only now
     filed = [message for message in (*unseen, *journal.unwritten.values()) if message.archived is Archived.YES]
@@ -206,22 +202,6 @@ def _record_renumbered(history: History, journal: SeenJournal) -> None:
     journal.record_renumbered(list(unwritten.values()), list(unwritten))
 
 
-def _match_formatted(history: History, journal: SeenJournal, memory: MemoryFolder) -> None:
-    """
-    Take a message as written whose dated file has it with other blank lines: a formatter changed it, nobody sent it again.
-
-    While the journal knows the words as they were, nothing has to be matched.
-    """
-    others = {message.id: message for message in _unseen(history, journal) if journal.has_written(message.id)}
-    for name in sorted(journal.files_of(others)):
-        file = memory.parsed(name)
-        for block in file.blocks if file and file.is_edited else ():
-            message = others.get(block.key[0])
-            is_same = message is not None and block.created_at == message.created_at
-            if message and is_same and same_words(block.text, message.text):
-                journal.record_adopted(name, [message])
-
-
 def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> set[Key]:
     """
     Record as written what another program had flagged `true` and written to a note of the message's day.
@@ -331,70 +311,26 @@ def restore_history(ws: Stores, now: datetime) -> int:
         messages = assign_ids(backup, journal.known, now, settings.future_limit)  # the backup may be older than the ids
         held = {*_first_keys(messages, journal).values()}
         messages += tuple(journal.original(message) for key, message in journal.unwritten.items() if key not in held)
-        entries = _entries(version.data if version else b"", journal, settings, now)
-        messages = _with_missing(messages, entries, journal, settings, now)
+        raws = recover(version.data).elements if version else ()
+        entries = tuple(read_message(raw, settings.zone) for raw in raws)
+        entries = assign_ids(entries, journal.known, now, settings.future_limit)
+        first = _first_keys(entries, journal)
+        known = held | journal.unwritten.keys() | journal.written.keys()
+        whole = (entry for entry in entries if isinstance(entry, Message))
+        messages = add_messages(messages, whole, lambda key: first[key] in known)
         if version and not messages:
             return 0
-        missed = unread_of(quarantine.name_of("history.json", version.data), version.data, messages) if version else None
-        if missed:
-            ws.unread.add(missed)
+        ids = {entry.id for entry in messages if isinstance(entry, Message)}
+        missed = unread_of("history.json", version.data, ids) if version else None
+        kept = quarantine.keep_unread("history.json", version.data) if version and missed else ""
         journal.record_changed(backup, messages)
         history.overwrite(messages, version)
-    counts = {"unread": missed.messages, "bytes": missed.bytes, "kept": missed.name} if missed else {}
+    counts = {"unread": missed.messages, "bytes": missed.bytes, "kept": kept} if missed else {}
     ws.events.emit("history_restored", messages=len(messages), why=why, **counts)
     return len(messages)
-
-
-def add_missing(ws: Stores, source: Path, now: datetime) -> tuple[int, Unread | None]:
-    """
-    Add the messages of *source*, a copy of history.json, that are nowhere else; returns how many, and what was not read.
-
-    BadRequest when it does not exist, or holds no message.
-    """
-    history, journal, settings = ws.history, ws.journal, ws.config.archive
-    version = ws.files.read_stable(source)
-    if version is None:
-        raise BadRequest("--from", Text("{path} does not exist; check the path", path=source))
-    from ..protocol.backup_file import is_tar  # here: most commands read no copy
-
-    if is_tar(version.data):
-        raise BadRequest(
-            "--from",
-            Text(
-                "{path} is a backup of a whole workspace, no copy of history.json; `recalld backup restore FILE --into DIR` unpacks it",
-                path=source,
-            ),
-        )
-    recovered = recover(version.data)
-    if not recovered.elements:
-        raise BadRequest("--from", not_utf8(version.data) or Text("{path} holds no array of messages", path=source))
-    journal.refresh()
-    entries = _entries(version.data, journal, settings, now)
-
-    def recorded(present: History) -> History:
-        after = _with_missing(present, entries, journal, settings, now)
-        journal.record_changed(present, after)
-        return after
-
-    before = len(history.read())
-    after = history.change(recorded)
-    return len(after) - before, unread_of(str(source), version.data, after)
-
-
-def _with_missing(present: History, entries: History, journal: SeenJournal, settings: Archive, now: datetime) -> History:
-    present = assign_ids(present, journal.known, now, settings.future_limit)  # a program may have stripped it of its ids
-    held = {*_first_keys(present, journal).values()}
-    first = _first_keys(entries, journal)
-    missing = (entry for entry in entries if isinstance(entry, Message))
-    return add_messages(present, missing, lambda key: first[key] in held or first[key] in journal.written)
 
 
 def _first_keys(history: History, journal: SeenJournal) -> dict[Key, Key]:
     """Return by the key of each message the one that the journal knows it by: a program may have given it another number."""
     first = renumbered(history, journal.known)
     return {entry.key: first.get(entry.key, entry.key) for entry in history if isinstance(entry, Message)}
-
-
-def _entries(data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
-    entries = tuple(read_message(raw, settings.zone) for raw in recover(data).elements)
-    return assign_ids(entries, journal.known, now, settings.future_limit)

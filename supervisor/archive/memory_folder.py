@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import stat as modes
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,24 +23,12 @@ from ..storage.errors import Busy
 from ..storage.files import Files, FileVersion, digest_of
 from ..storage.keeping import ReplacedTexts, kept_name
 from ..text.foreign_text import text_of
-from ..text.record import record
-from .coverage import ExistingSummary, Made, MemoryFile, copies, existing_summary, memory_file
+from .coverage import ExistingSummary, MemoryFile, copies, existing_summary, memory_file
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16
 K = TypeVar("K")
 T = TypeVar("T")
-
-
-@record
-class ReadFolder:
-    """The files of a folder when they were last read, and what was read from those that are memory."""
-
-    stats: Mapping[str, Stat]
-    values: Mapping[str, Any]
-
-
-_NOTHING: Final = ReadFolder({}, {})
 
 
 class MemoryFolder:
@@ -48,7 +37,7 @@ class MemoryFolder:
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
         self._paths = paths
-        self._cache: dict[Path, ReadFolder] = {}
+        self._cache: dict[Path, tuple[Mapping[str, Stat], Mapping[str, Any]]] = {}
         self._listed: tuple[list[Mapping[str, Any]], tuple[MemoryFile, ...], dict[str, str]] = ([], (), {})
 
     # ── reading ──────────────────────────────────────────────────────────────
@@ -92,14 +81,12 @@ class MemoryFolder:
         now: list[Mapping[str, Any]] = [*parts, summaries]
         if len(before) != len(now) or any(a is not b for a, b in zip(before, now, strict=True)):
             # subtle: after a crash during a move both names may exist; the one in memory/ counts, and is moved again
-            by_name = {name: file for part in parts for name, file in part.items()}
-            paths = self._paths
-            places = {name: paths.original(name) if file.original else paths.dated(name) for name, file in by_name.items()}
-            by_path = {paths.relative(places[name]): file for name, file in by_name.items()}
-            origins = {path: Made(file.digest, file.as_made) for path, file in by_path.items()}
-            for name, summary in summaries.items():
-                origins[self._paths.relative(self._paths.summaries / name)] = Made(summary.digest, not summary.edited)
-            copied = copies(origins)
+            paths, by_name = self._paths, {name: file for part in parts for name, file in part.items()}
+            by_path = {
+                paths.relative(paths.original(name) if file.original else paths.dated(name)): file
+                for name, file in by_name.items()
+            }
+            copied = copies({**by_path, **{paths.relative(paths.summaries / name): summaries[name] for name in summaries}})
             files = tuple(sorted((by_path[path] for path in by_path.keys() - copied), key=lambda file: file.name))
             self._listed = now, files, copied
         return files, copied
@@ -221,28 +208,24 @@ class MemoryFolder:
     ) -> Mapping[str, T]:
         """Return what *reader* makes of the files in *folder* whose name has a key; what has not changed is not read again."""
         stats = self._files.disk.stats(folder)
-        known = self._cache.get(folder, _NOTHING)
-        if known.stats == stats:
-            return known.values
-        seen: dict[str, Stat] = {}
-        values: dict[str, T] = {}
+        known_stats, known = self._cache.get(folder, ({}, {}))
+        if known_stats == stats:
+            return known
+        read = self._files.read_shown if folder == self._paths.summaries else self._files.read_stable
+        seen, values = dict(stats), dict[str, T]()
         for name in sorted(stats):
-            if known.stats.get(name) == stats[name]:
-                seen[name] = stats[name]
-                if name in known.values:
-                    values[name] = known.values[name]
-                continue
             key = key_of(name) if modes.S_ISREG(stats[name].mode) else None
             if key is None:
-                seen[name] = stats[name]
                 continue
-            try:
-                read = self._files.read_shown if folder == self._paths.summaries else self._files.read_stable
+            if known_stats.get(name) == stats[name]:
+                values[name] = known[name]
+                continue
+            version = None
+            with suppress(OSError, Busy):  # unreadable now: it is read again next time, and counts as absent until then
                 version = read(folder / name)
-            except (OSError, Busy):
-                continue  # unreadable now: it is read again next time, and counts as absent until then
             if version:
-                values[name] = reader(version.data, folder / name, key, version.digest[:DIGEST])
-                seen[name] = version.stat
-        self._cache[folder] = ReadFolder(stats if seen == stats else seen, values)
+                values[name], seen[name] = reader(version.data, folder / name, key, version.digest[:DIGEST]), version.stat
+            else:
+                del seen[name]
+        self._cache[folder] = seen, values
         return values

@@ -1,21 +1,16 @@
 """
 Copies of everything that could not be read, in `.recalld/quarantine/` (docs/reference/protocol.md, 5).
 
-Nothing that is damaged is overwritten or skipped for good before there is a copy of it. `.recalld/unread.json` says of damaged
-histories in which copy, how many messages, and in which encoding they seem to be, until a person has dealt with them (5.4).
+Nothing that is damaged is overwritten or skipped for good before there is a copy of it. A damaged history of which a part can't
+be read has a second copy, `history.json.<12 hex digits>.unread`, until a person has dealt with it and deletes that (5.4).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable
-from contextlib import suppress
-from dataclasses import asdict
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from ..protocol.message import History, Message
-from ..protocol.paths import WorkspacePaths
 from ..storage.files import Files, digest_of
 from ..storage.keeping import keep_by_content
 from ..storage.lenient_json import recover
@@ -23,6 +18,8 @@ from ..text.foreign_text import encoding_of
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
+#: The end of the name of a copy of which a part could not be read, and is not given up.
+_UNREAD: Final = ".unread"
 #: Whether the quarantine has a copy: a new one, an earlier one, or none because it holds as many as it may.
 Kept: TypeAlias = Literal["new", "known", "full"]
 #: The id of a message, which may be cut off behind it.
@@ -55,6 +52,18 @@ class Quarantine:
             return "full"
         return "new" if keep_by_content(self._files, path, data) else "known"
 
+    def keep_unread(self, kind: str, data: bytes) -> str:
+        """Keep a copy of *data* of which a part could not be read, durably, and return its name."""
+        name = f"{self.name_of(kind, data)}{_UNREAD}"
+        keep_by_content(self._files, self._folder / name, data)
+        return name
+
+    def unread(self, known: Collection[str]) -> list[Unread]:
+        """Return what of the copies is not read, and not given up, but for messages whose ids are *known*."""
+        names = sorted(name for name in self._files.disk.names(self._folder) if name.endswith(_UNREAD))
+        versions = [(name, self._files.read_stable(self._folder / name)) for name in names]
+        return [*filter(None, (unread_of(name, version.data, known) for name, version in versions if version))]
+
 
 @record(kw_only=True)
 class Unread:
@@ -70,50 +79,9 @@ class Unread:
     encoding: str = ""
 
 
-class UnreadStore:
-    """What was not read, by the names of the files in the quarantine; nothing of those that are no longer there."""
-
-    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
-        self._files = files
-        self._paths = paths
-
-    def read(self) -> list[Unread]:
-        """Return what was not read and is still kept, by name."""
-        kept = {*self._files.disk.names(self._paths.quarantine)}
-        return [piece for piece in self._all() if piece.name in kept]
-
-    def add(self, unread: Unread) -> None:
-        """Record, durably, what was not read of a file."""
-        self._write([*(piece for piece in self._all() if piece.name != unread.name), unread])
-
-    def remove(self, name: str) -> bool:
-        """Forget what was not read of a file; return whether there was anything."""
-        before = self._all()
-        left = [piece for piece in before if piece.name != name]
-        if left != before:
-            self._write(left)
-        return left != before
-
-    def path_of(self, unread: Unread) -> Path:
-        """Return the path of the file that holds what was not read."""
-        return self._paths.quarantine / unread.name
-
-    def _all(self) -> list[Unread]:
-        version = self._files.read_stable(self._paths.unread)
-        with suppress(ValueError, TypeError):  # a file that somebody has written over
-            return [Unread(**raw) for raw in json.loads(version.data)["unread"]] if version else []
-        return []
-
-    def _write(self, unread: Iterable[Unread]) -> None:
-        data = {"format": 1, "unread": [asdict(piece) for piece in sorted(unread, key=lambda piece: piece.name)]}
-        version = self._files.read_stable(self._paths.unread)
-        self._files.replace(self._paths.unread, json.dumps(data).encode() + b"\n", version)
-
-
-def unread_of(name: str, data: bytes, known: History) -> Unread | None:
-    """Return what can't be read of a damaged history, but for a cut message whose id is *known*; None if that is nothing."""
-    ids = {entry.id for entry in known if isinstance(entry, Message)}
-    pieces = [piece for piece in recover(data).unread if not _is_known(piece, ids)]
+def unread_of(name: str, data: bytes, known: Collection[str]) -> Unread | None:
+    """Return what can't be read of a damaged history, but for cut messages whose ids are *known*; None if that is nothing."""
+    pieces = [piece for piece in recover(data).unread if not _is_known(piece, known)]
     if not pieces:
         return None
     encoding = encoding_of(data)

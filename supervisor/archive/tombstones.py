@@ -58,9 +58,8 @@ class Act:
     *versions* are those of the dated files that had the messages: what a worker still makes of them is refused. Among them are
     names, of pictures and of files as logs have them: nothing else leads to these once the words are gone.
 
-    *marks* is the language of the marks that a redaction of 0.28 or older put in the place of secrets, "" for an act that takes
-    words out whole. *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts of a workspace begin
-    in one millisecond.
+    *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts of a workspace begin in one
+    millisecond.
     """
 
     begun: str
@@ -69,7 +68,6 @@ class Act:
     lines: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
-    marks: str = ""
     by: str = ""
 
     @property
@@ -89,7 +87,7 @@ class _Known:
     others: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()  # of files and names, in acts of which something may be left
     gone: frozenset[str] = frozenset()  # of files, in acts of which nothing is left
-    ids: frozenset[bytes] = frozenset()  # of messages that went whole, in such acts
+    ids: frozenset[bytes] = frozenset()  # of messages, in such acts
 
 
 class Tombstones:
@@ -215,15 +213,11 @@ class Tombstones:
         return self.take_over(others._known.key, acts)
 
     def take_over(self, key: bytes, acts: Iterable[Act]) -> int:
-        """
-        Take over, as unfinished, those of the acts that this list lacks, under their *key*; return how many.
-
-        A redaction is not taken over: it kept the messages, which are in no other file here.
-        """
+        """Take over, as unfinished, those of the acts that this list lacks, under their *key*; return how many."""
         with self._files.lock(self._paths.history_lock):
             mine = self.acts()
             begun = {act.begun for act in mine}
-            new = [replace(act, finished="") for act in acts if act.begun not in begun and not act.marks]
+            new = [replace(act, finished="") for act in acts if act.begun not in begun]
             if new:
                 self._write(key, (*mine, *new))
             return len(new)
@@ -296,7 +290,7 @@ def _moment(message: Said) -> str:
 
 
 def _fields(act: Act) -> dict[str, Any]:
-    return {name: value for name, value in asdict(act).items() if value or name not in ("marks", "by")}
+    return {name: value for name, value in asdict(act).items() if value or name != "by"}
 
 
 def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
@@ -313,15 +307,13 @@ def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
             messages = tuple((str(identity), str(at), *map(str, digests)) for identity, at, *digests in raw["messages"])
             lines, files, versions = (tuple(map(str, raw[name])) for name in ("lines", "files", "versions"))
             begun, finished = (str(raw[name]) for name in ("begun", "finished"))
-            marks, by = (str(raw.get(name, "")) for name in ("marks", "by"))
-            act = Act(begun, finished, messages, lines, files, versions, marks, by)
-            if act.finished or not act.marks:
-                acts.append(act)
+            if finished or not raw.get("marks"):
+                acts.append(Act(begun, finished, messages, lines, files, versions, str(raw.get("by", ""))))
     digests = frozenset(digest for act in acts for message in act.messages for digest in message[2:])
     others = frozenset(digest for act in acts for digest in (*act.lines, *act.files, *act.versions))
     ended = [act for act in acts if act.finished]
     gone = frozenset(digest for act in ended for digest in (*act.files, *act.versions))
-    ids = frozenset(message[0].encode("utf-8", "surrogatepass") for act in ended if not act.marks for message in act.messages)
+    ids = frozenset(message[0].encode("utf-8", "surrogatepass") for act in ended for message in act.messages)
     left = frozenset(digest for act in acts if not act.finished for digest in act.versions)
     return _Known(stat, key, tuple(acts), digests, others, left, gone, ids)
 

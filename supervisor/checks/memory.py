@@ -72,8 +72,8 @@ def history(look: Look) -> Faults:
 
 def unread(look: Look) -> Faults:
     """Yield the unread parts of damaged histories, until a person has dealt with them."""
-    for piece in look.ws.unread.read():
-        yield bad(why_unread(piece, look.ws.unread.path_of(piece)))
+    for piece in look.ws.quarantine.unread(look.ws.journal.known.ids):
+        yield bad(why_unread(piece, look.ws.paths.quarantine))
 
 
 def forgetting(look: Look) -> Faults:
@@ -100,18 +100,17 @@ def inbox(look: Look) -> Faults:
         )
 
 
-def why_unread(piece: Unread, kept: Path) -> Text:
-    """Return how much of a file could not be read, where the file is kept, and the command that mends it."""
-    path = piece.name if "/" in piece.name else f".recalld/quarantine/{piece.name}"
-    fields = {"count": piece.messages, "bytes": piece.bytes, "path": path, "name": piece.name}
+def why_unread(piece: Unread, folder: Path) -> Text:
+    """Return how much of a file in the *folder* could not be read, and how it is mended."""
+    fields = {"count": piece.messages, "bytes": piece.bytes, "path": f".recalld/quarantine/{piece.name}"}
     if not piece.encoding:
         return Text(
-            "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and `recalld restore --give-up {name} --from` that copy, or leave `--from` out if nothing in it is wanted.",
+            "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and move that into inbox.d/new as a file .json, or want nothing in it; then delete {path}.",
             **fields,
         )
-    command = f"iconv -f {piece.encoding} -t UTF-8 {quote(str(kept))} > mended.json"
+    command = f"iconv -f {piece.encoding} -t UTF-8 {quote(str(folder / piece.name))} > mended.json"
     return Text(
-        "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, then `recalld restore --give-up {name} --from mended.json`, or leave `--from` out if nothing in it is wanted.",
+        "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, and move mended.json into inbox.d/new, or want nothing in it; then delete {path}.",
         **fields,
         encoding=piece.encoding,
         command=command,

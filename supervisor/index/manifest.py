@@ -19,7 +19,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..archive.coverage import ExistingSummary, Made, MemoryFile, copies, covered, covered_days, is_as_made
+from ..archive.coverage import ExistingSummary, MemoryFile, copies, covered, covered_days, is_as_made
 from ..protocol.dated_file import head_in
 from ..protocol.paths import LONG_TERM, Period, WorkspacePaths, day_of_name, is_foreign, period_of_name
 from ..storage.disk import Stat
@@ -310,7 +310,7 @@ def _placed(
     hidden = covered_days(dated, summaries)
     behind = covered(dated, {period: summary for period, summary in summaries.items() if not summary.extract})
     excluded_paths = {paths.relative(paths.summary(period)) for period in hidden}
-    excluded_paths.update(copies({path: Made(record.digest, record.as_made) for path, record in records.items()}))
+    excluded_paths.update(copies(records))
     for period, summary in summaries.items():
         if summary.extract and not summary.edited and summary.sources and summary.sources <= present:
             excluded_paths.add(paths.relative(paths.summary(period)))

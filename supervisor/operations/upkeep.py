@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..archive.quarantine import Unread
-from ..storage.errors import BadFile, BadRequest
+from ..storage.errors import BadFile
 from ..storage.texts import Text
 from ..text.record import record
 from ..workspace import Workspace
@@ -54,27 +54,14 @@ class AcceptRequest(Request):
 
 
 @record(kw_only=True)
-class RestoreRequest(Request):
-    """
-    A *source* is a copy of history.json, damaged or not; its messages that are nowhere else are added.
-
-    *give_up* is a file in the quarantine whose unread messages are no longer wanted, or are in *source*.
-    """
-
-    source: Path | None = None
-    give_up: Path | None = None
-
-
-@record(kw_only=True)
 class RestoreAnswer:
     """
-    How many messages history.json has after it was *restored* (0: nothing was done), and how many were *added* to it.
+    How many messages history.json has after it was *restored* (0: nothing was done).
 
-    *unread* says what could not be read of this damaged file, of earlier ones, and of the source.
+    *unread* says what could not be read of this damaged file and of earlier ones.
     """
 
     restored: int
-    added: int | None = None
     unread: tuple[Unread, ...] = ()
 
 
@@ -158,26 +145,18 @@ def accept_times(memory: Visible, _request: NoArguments) -> int:
     return accept_the_times(memory.ws)
 
 
-@operation("restore", RestoreRequest, owner=True, within_s=600.0)
-def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
+@operation("restore", NoArguments, owner=True, within_s=600.0)
+def restore(memory: Visible, _request: NoArguments) -> RestoreAnswer:
     """Restore a damaged or lost history.json."""
-    from ..archive.intake import add_missing, restore_history
+    from ..archive.intake import restore_history
 
-    ws, now = memory.ws, memory.caller.clock()
+    ws = memory.ws
     ws.prepare()
-    mended = request.give_up.name if request.give_up else ""
-    if mended and mended not in {piece.name for piece in ws.unread.read()}:
-        raise BadRequest("--give-up", Text("nothing of {name} is unread; `recalld status` names what is", name=mended))
-    restored = restore_history(ws, now)
+    restored = restore_history(ws, memory.caller.clock())
     if not restored:
         _refuse_unreadable(ws)
-    added, missed = None, None
-    if request.source:
-        added, missed = add_missing(ws, request.source.expanduser().absolute(), now)
-    if mended and not missed:  # a copy that can't be read to its end mends nothing
-        ws.unread.remove(mended)
-    unread = [*ws.unread.read(), *([missed] if missed else [])]
-    return RestoreAnswer(restored=restored, added=added, unread=tuple(unread))
+    ws.journal.refresh()
+    return RestoreAnswer(restored=restored, unread=tuple(ws.quarantine.unread(ws.journal.known.ids)))
 
 
 def _refuse_unreadable(ws: Workspace) -> None:

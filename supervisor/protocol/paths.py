@@ -113,7 +113,6 @@ class WorkspacePaths:
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries
     quarantine = _Below(".recalld", "quarantine")  # copies of damaged files
     replaced = _Below(".recalld", "replaced")  # damaged histories, by a second name: only 0.28 and before wrote there
-    unread = _Below(".recalld", "unread.json")  # what could not be read of damaged histories, until a person deals with it
     previous = _Below(".recalld", "previous")  # summaries that newer ones replaced
     archive_request = _Below(".recalld", "archive.now")  # asks the supervisor to archive everything, and is deleted then
     forgotten = _Below(".recalld", "forgotten.jsonl")  # what must not come back, by keyed digests

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.archive.quarantine import Quarantine
+from recalld.supervisor.archive.quarantine import Quarantine, Unread
+from recalld.supervisor.checks.memory import why_unread
 from recalld.supervisor.checks.table import account
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile
 from recalld.supervisor.storage.files import Files
-from recalld.supervisor.storage.texts import Text, msgid
+from recalld.supervisor.storage.texts import Text
 from tests.world import FaultyDisk, World, message, talk, without
 
 DAMAGED = {
@@ -91,37 +92,27 @@ def spoilt(world: World, count: int, before: str, after: str) -> None:
 
 def wrong(world: World) -> list[str]:
     """What `status` and `fsck` say of it, both the same."""
-    of_unread = {
-        msgid(
-            "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and `recalld restore --give-up {name} --from` that copy, or leave `--from` out if nothing in it is wanted."
-        ),
-        msgid(
-            "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, then `recalld restore --give-up {name} --from mended.json`, or leave `--from` out if nothing in it is wanted."
-        ),
-    }
+    of_unread = {why_unread(Unread(name="", messages=0, bytes=0, encoding=encoding), Path()).msgid for encoding in ("", "GBK")}
     found = [why for why in account(world.look()).faults if isinstance(why, Text) and why.msgid in of_unread]
     assert [why for why in world.verdict()[0] if why in found] == found
     return found
 
 
-def test_restore_history_says_what_it_could_not_read_until_it_is_mended(world, tmp_path):
+def test_restore_history_says_what_it_could_not_read_until_it_is_deleted(world):
     said = talk("2026-01-31T09:00", 5)
     spoilt(world, 5, '"role": "user"', '"role": “user"')
     assert world.restore() == 4
-    (unread,) = world.ws.unread.read()
+    (unread,) = world.ws.quarantine.unread(world.ws.journal.known.ids)
     assert unread.messages == 1
-    (kept,) = world.paths.quarantine.iterdir()
-    assert kept.name == unread.name == world.events.of("history_restored")[0]["kept"]
+    kept = world.paths.quarantine / unread.name
+    assert kept.name == world.events.of("history_restored")[0]["kept"]
     (why,) = wrong(world)
     assert kept.name in why
     assert world.restore() == 0
     world.settle()
     assert len(wrong(world)) == 1
-    mended = tmp_path / "修好的.json"
-    mended.write_bytes(kept.read_bytes().replace("“".encode(), b'"'))
-    assert world.add_missing(mended) == 1
-    assert len(wrong(world)) == 1
-    assert world.ws.unread.remove(kept.name)
+    world.put("inbox.d/new/修好的.json", kept.read_bytes().replace("“".encode(), b'"'))
+    kept.unlink()
     assert wrong(world) == []
     world.settle()
     assert world.archived_texts() == sorted(raw["text"] for raw in said)
@@ -134,13 +125,7 @@ def test_restore_history_names_the_encoding(world):
         world.ws.history.read()
     assert world.restore() == 1
     (why,) = wrong(world)
-    assert re.search(r"`iconv -f GBK -t UTF-8 '?/.*/\.recalld/quarantine/history\.json\.\w+'? > mended\.json`", why)
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b'{"unread": 7}', b'{"format": 1, "unread": [{"name": 7}]}'])
-def test_unread_store_reads_a_damaged_file_as_empty(world, content):
-    world.put(".recalld/unread.json", content)
-    assert world.ws.unread.read() == []
+    assert re.search(r"`iconv -f GBK -t UTF-8 '?/.*/\.recalld/quarantine/history\.json\.\w+\.unread'? > mended\.json`", why)
 
 
 def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
@@ -157,15 +142,13 @@ def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
 # ── ids that a program takes away ────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("fields", [("id",), ("id", "createdAt")])
-def test_add_missing_knows_a_message_without_its_id(world, tmp_path, fields):
+def test_drop_box_knows_a_copy_of_history_without_its_ids(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     world.append(*talk("2026-01-31T09:00", 2))
-    copy = tmp_path / "copy.json"
-    copy.write_bytes(world.paths.history.read_bytes())
-    world.write(without(world.history(), *fields))
-    assert world.add_missing(copy) == 0
+    copy = world.paths.history.read_bytes()
+    world.write(without(world.history(), "id"))
+    world.put("inbox.d/new/copy.json", copy)
     world.settle()
     assert len(world.history()) == 4
     assert world.archived_texts() == sorted(raw["text"] for raw in world.history())

@@ -65,20 +65,6 @@ def test_restore_history_knows_messages_whose_place_was_their_id(world, runs):
 
 
 @pytest.mark.parametrize("timed", [True, False])
-def test_add_missing_knows_what_has_another_number_now(world, tmp_path, timed):
-    """A copy of history.json is taken in just when a program has numbered its window anew."""
-    talk = numbered("窗口", 8, timed=timed)
-    world.write([{**raw, "id": n} for n, raw in enumerate(talk[:6])])
-    world.round("none")
-    copy = tmp_path / "copy.json"
-    copy.write_bytes(world.paths.history.read_bytes()[:-9])
-    world.write([{**raw, "id": n} for n, raw in enumerate(talk[1:])])
-    world.add_missing(copy)
-    settled(world, seen=8)
-    assert sorted(world.archived_texts()) == texts(talk)
-
-
-@pytest.mark.parametrize("timed", [True, False])
 def test_intake_numbers_each_message_anew_when_the_journal_is_cut_off(world, timed):
     """The power goes out while the journal is told of new numbers: of each message it knows the old one or the new one."""
     talk = numbered("窗口", 9, timed=timed)

@@ -7,9 +7,7 @@ import json
 
 import pytest
 
-from recalld.supervisor.checks import backup
 from recalld.supervisor.checks.fsck import Repairs
-from recalld.supervisor.storage.errors import BadFile, BadRequest
 from tests.world import World, talk
 
 
@@ -148,24 +146,3 @@ def test_repair_loses_nothing_when_killed_at_any_step(world, step, monkeypatch):
     world.settle()
     assert world.archived_texts() == said
     assert world.fsck().is_sound
-
-
-# ── restore ──────────────────────────────────────────────────────────────────
-
-
-def test_add_missing_refuses_a_missing_copy_and_one_without_messages(world, tmp_path, tmp_path_factory):
-    world.write(talk("2026-01-30T09:00", 2))
-    copy = tmp_path / "别的.json"
-    copy.write_text("{}")
-    with pytest.raises(BadRequest):
-        world.add_missing(copy)
-    with pytest.raises(BadRequest, match="does not exist; check the path"):
-        world.add_missing(tmp_path / "没有.json")
-    made = backup.create(world.ws, tmp_path_factory.mktemp("别处") / "整个.tar", world.clock(), "recalld 1")
-    with pytest.raises(BadRequest, match="`recalld backup restore FILE --into DIR` unpacks it"):
-        world.add_missing(made.file)
-    assert len(world.history()) == 2
-    world.write(b"[")
-    copy.write_text("[1]")
-    with pytest.raises(BadFile):
-        world.add_missing(copy)

@@ -32,7 +32,7 @@ LINES = {
     "recalld inv": ["invalidate"],
     "recalld index reb": ["rebuild"],
     "recalld fsck --repa": ["--repair"],
-    "recalld restore --from Bei": ["Beifen.json"],
+    "recalld import Bei": ["Beifen.json"],
 }
 
 

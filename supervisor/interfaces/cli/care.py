@@ -165,13 +165,9 @@ def doctor(
 
 
 @command("restore")
-def restore(
-    call: Call,
-    source: Annotated[Path | None, Option("--from", "a copy of history.json, which may be damaged")] = None,
-    give_up: Annotated[Path | None, Option("--give-up", "a file whose unreadable messages you give up")] = None,
-) -> int:
+def restore(call: Call) -> int:
     """
-    Restore a damaged or lost history.json; with --from, also add the messages that only a copy of it has.
+    Restore a damaged or lost history.json.
 
     Ends with 65 while something could not be read. `recalld backup restore` restores a backup of the whole
     workspace.
@@ -179,12 +175,12 @@ def restore(
     from ...checks.memory import why_unread
     from ...operations import upkeep
 
-    done = call.perform(upkeep.restore, upkeep.RestoreRequest(source=source, give_up=give_up))
-    answer = {"restored": done.restored} | ({} if done.added is None else {"added": done.added})
+    done = call.perform(upkeep.restore)
+    answer = {"restored": done.restored}
     call.answer(answer | {"unread": [asdict(piece) for piece in done.unread]}, answer)
     ws, _ = call.opened()
     for piece in done.unread:
-        call.say(why_unread(piece, ws.unread.path_of(piece)), BadFile.exit_code)
+        call.say(why_unread(piece, ws.paths.quarantine), BadFile.exit_code)
     return BadFile.exit_code if done.unread else 0
 
 

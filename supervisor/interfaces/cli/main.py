@@ -91,7 +91,14 @@ LEFT: Final = {
     "service remove": Text(
         "`service remove` removes no units any more: `systemctl --user disable --now recalld-worker` ends a worker of a pool, with recalld-fleet or recalld-gateway what an earlier version ran, and with sudo and without --user those of the system; then the file of the unit can be deleted."
     ),
+    "restore --from": Text(
+        "a copy of history.json is no longer given: move it into inbox.d/new, and what only it has is added."
+    ),
+    "restore --give-up": Text(
+        "nothing is given up by an option any more: delete the file of the quarantine that `status` names."
+    ),
 }
+_LEFT_OPTIONS: Final = frozenset(word for words in LEFT for word in words.split() if word.startswith("--"))
 
 
 def _command(name: str, place: str | tuple[str, str, Text]) -> Command | Group:
@@ -127,7 +134,7 @@ COMMAND_LINE: Final = Group(
 
 def run_command(call: Call) -> int:
     """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
-    words = [word for word in split_workspace(call.argv)[1] if not word.startswith("-") or word == "--replay"]
+    words = [word for word in split_workspace(call.argv)[1] if not word.startswith("-") or word in _LEFT_OPTIONS]
     for count in (1, 2):
         if left := LEFT.get(" ".join(words[:count])):
             return call.say(left, BadRequest.exit_code)
