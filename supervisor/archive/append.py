@@ -8,7 +8,6 @@ history.json is damaged, locked, or rewritten again and again, messages wait in 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import re
 import stat as modes
@@ -25,11 +24,11 @@ from ..protocol.config import Config
 from ..protocol.config_keys import Archive
 from ..protocol.message import Entry, History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp, with_words
 from ..protocol.paths import WorkspacePaths, is_unfinished
-from ..storage.clock import to_wire, why_not_said_at
+from ..storage.clock import read_instant, to_wire, why_not_said_at
 from ..storage.disk import Stat
 from ..storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from ..storage.files import Files, FileVersion, digest_of
-from ..storage.keeping import has_content
+from ..storage.keeping import keep_by_content
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.foreign_text import printable
@@ -75,15 +74,7 @@ class DropBox:
         for folder in (self._folder.parent, self._folder):
             self._files.make_folder(folder, lasting=True)
         data = render_json([message.raw for message in messages])
-        for n in itertools.count(1):
-            path = self._folder / f"append-{digest_of(data)[:16]}{f'-{n}' if n > 1 else ''}.json"
-            try:
-                self._files.create(path, data)
-            except FileExistsError:  # the same messages wait there already, or somebody else's file has the name
-                if not has_content(self._files, path, data):
-                    continue
-                self._files.ensure_durable(path)
-            return
+        keep_by_content(self._files, self._folder / f"append-{digest_of(data)}.json", data)
 
     def finished(self) -> Iterator[Path]:
         """
@@ -314,7 +305,11 @@ def read_lines(
             given = raw.get("createdAt")
             if given is not None and (why := why_not_said_at(given, zone, now + future_limit)):
                 odd_times.append(Text("line {number} was added with the present time: {why}.", number=number, why=why))
-            elif given is None and not undated and (key := next(filter(raw.get, _TIMES_ELSEWHERE), "")):
+            elif (
+                given is None
+                and not undated
+                and (key := next((key for key in _TIMES_ELSEWHERE if read_instant(raw.get(key), zone)), ""))
+            ):
                 undated = [
                     Text(
                         "line {number} was added with the present time, as are those like it: the time of a message is read from `createdAt`, not from `{key}`; `recalld forget` takes them back.",

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import field
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, undated_in
 from ..protocol.inbox import ChatKind, chats_in
@@ -55,10 +54,11 @@ class MemoryFile:
     sessions: frozenset[str] = frozenset()  # that its messages name; "" where one names none (`chats_in`)
     groups: frozenset[tuple[str, ChatKind]] = frozenset()  # the sessions whose chat is a group's by one of its messages
     undated: int = 0  # messages of it whose time is that of their arrival (`undated_in`)
-    source: Source = field(init=False, repr=False, compare=False)  # how a summary made from it names it
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "source", Source(self.name, self.digest, self.count))
+    @property
+    def source(self) -> Source:
+        """How a summary made from it names it."""
+        return Source(self.name, self.digest, self.count)
 
     @property
     def edited(self) -> bool:
@@ -79,11 +79,6 @@ class ExistingSummary:
     waits: bool = False  # an extract that stands until its model has answered; it covers nothing
     enough: bool = False  # an extract of what needs no model
     refused: str = ""  # of an extract, also below a model's text: the model whose answers were refused
-
-    @property
-    def as_made(self) -> bool:
-        """True if recalld wrote it, and nobody has changed it since."""
-        return not self.edited
 
 
 def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[str]:
@@ -206,18 +201,6 @@ def existing_summary(data: bytes, path: Path, period: Period, digest: str) -> Ex
 # ── copies ───────────────────────────────────────────────────────────────────
 
 
-class Made(Protocol):
-    """A file of memory that may be a copy."""
-
-    @property
-    def digest(self) -> str:
-        """The digest of its bytes."""
-
-    @property
-    def as_made(self) -> bool:
-        """True if recalld wrote it, and nobody has changed it since."""
-
-
 def is_as_made(data: bytes, path: Path) -> bool:
     """True if recalld wrote the file, and nobody has changed it since."""
     with suppress(NewerFormat):
@@ -229,14 +212,18 @@ def is_as_made(data: bytes, path: Path) -> bool:
     return False
 
 
-def copies(files: Mapping[str, Made]) -> dict[str, str]:
-    """Return the copies among the *files*, by path, each with the path of the file that it is a copy of."""
+def copies(files: Mapping[str, tuple[str, bool]]) -> dict[str, str]:
+    """
+    Return the copies among the *files*, by path, each with the path of the file that it is a copy of.
+
+    Of each file there is its digest, and whether it is as recalld wrote it.
+    """
     ours = {path.rpartition("/")[2]: path for path in sorted(files, reverse=True) if _OURS.fullmatch(path)}
     copied: dict[str, str] = {}
-    for path, file in files.items():
+    for path, (digest, is_as_made) in files.items():
         name = _NAME.search(path.rpartition("/")[2])
         original = ours.get(f"{name[0]}.md", path) if name else path
-        is_renamed = file.as_made and not _OURS.fullmatch(path)
-        if original != path and (is_renamed or file.digest == files[original].digest):
+        is_renamed = is_as_made and not _OURS.fullmatch(path)
+        if original != path and (is_renamed or digest == files[original][0]):
             copied[path] = original
     return copied

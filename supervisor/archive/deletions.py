@@ -36,10 +36,10 @@ class Absences:
     """
     The messages that their dated files no longer hold, and no other file does.
 
-    *lost* has those of each file that is gone, *cut* those at the end of each file that ends early (none where nothing is known
-    of them), *damaged* those of each file that recalld made and that has lost its head or its end. *removed* are those that a
-    person took out, each with the block that has its words now, None where it was deleted. *moved* has the file that holds the
-    messages of a file that is gone: a person has moved or renamed it.
+    *lost* has those of each file that is gone, *cut* those at the end of each file that ends early, *damaged* those of each
+    file that recalld made and that has lost its head or its end. *removed* are those that a person took out, each with the
+    block that has its words now, None where it was deleted. *moved* has the file that holds the messages of a file that is
+    gone: a person has moved or renamed it.
     """
 
     lost: Mapping[str, Sequence[Key]] = field(default_factory=dict)
@@ -216,21 +216,21 @@ class Deletions:
             absent = self._absent(parsed, "" if name in damaged_files else text, recorded[name], is_filed) if holder else {}
             if holder is None:
                 absent = {key: None for key in recorded[name] if not is_filed(key)}
-                left = lost[name] = [key for key in absent if key not in self._journal.removed]
+                if left := [key for key in absent if key not in self._journal.removed]:
+                    lost[name] = left
             elif name in damaged_files:
                 is_accepted = self._journal.accepted.get(name) == damaged_files[name].digest
                 left = [] if is_accepted else [key for key in absent if key not in self._journal.removed]
                 damaged |= {} if is_accepted else {name: left}
             elif parsed:
                 end = _end(recorded[name], absent) if len(parsed.blocks) < parsed.count and not parsed.is_emptied else []
-                left = [key for key in end if key not in self._journal.removed]
-                if left or self._ends_early(name, parsed, text, knows=bool(absent) or len(recorded[name]) >= parsed.count):
+                if left := [key for key in end if key not in self._journal.removed]:
                     cut[name] = left
             else:
                 continue
             removed |= {key: now for key, now in absent.items() if key not in left}
         moved = {name: path for name, path in sorted(holders.items()) if path}
-        return Absences({name: keys for name, keys in lost.items() if keys}, cut, removed, moved, damaged)
+        return Absences(lost, cut, removed, moved, damaged)
 
     def _parsed(self, path: Path) -> tuple[DatedFile | None, str]:
         version = self._files.read_stable(path)
@@ -243,11 +243,8 @@ class Deletions:
     ) -> dict[Key, Block | None]:
         """Return the recorded messages that the file no longer has, each with the block that a person has made of it."""
         blocks = parsed.blocks if parsed else ()
-        keys, ids, words = (
-            {block.key for block in blocks},
-            {block.key[0] for block in blocks},
-            {block.key[1] for block in blocks},
-        )
+        keys = {block.key for block in blocks}
+        ids, words = ({key[side] for key in keys} for side in (0, 1))
         by_id = {block.key[0]: block for block in blocks if self._journal.file_of(block.key) is None}
         absent: dict[Key, Block | None] = {}
         for key in recorded:
@@ -260,15 +257,6 @@ class Deletions:
             elif not is_filed(key):
                 absent[key] = None
         return absent
-
-    def _ends_early(self, name: str, parsed: DatedFile, text: str, *, knows: bool) -> bool:
-        """
-        Return whether the file had more messages, by its head, than are known, and ends like one that was cut off.
-
-        *knows*: what is missing is known, or every message of it is in another file.
-        """
-        is_short = 0 < len(parsed.blocks) < parsed.count and not parsed.has_more
-        return is_short and not (knows or name in self._journal.accepted) and not text.endswith(("\n\n", "\n\r\n"))
 
 
 def _lacks_head_or_end(file: MemoryFile) -> bool:

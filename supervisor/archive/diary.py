@@ -3,7 +3,7 @@ The diary of memory: `CHANGES.md`, a plain line for each act on it, and `.recall
 
 Stores say what they change (`storage/noting`) to whoever acts at this moment: an operation, or a round. That one keeps the acts
 when it ends, with one append to each of the two files, `acts.jsonl` first: what a crash kept from the diary is told from there.
-The diary has counts, days and numbers of lines, no words and no digests of them, since nothing is forgotten in it; `acts.jsonl`
+The diary has counts and days, no words and no digests of them, since nothing is forgotten in it; `acts.jsonl`
 has the lines that were changed, so that they can be put back. Nothing else needs them. Source: protocol.md, 14.
 """
 
@@ -45,17 +45,13 @@ _LOCK: Final = "diary.lock"
 #: The id in a line of CHANGES.md.
 _ID: Final = lazy_re(rb"^- [-\d]+ [:\d]+ \xc2\xb7 ([a-z]-[0-9a-f]{8}) ")
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
-#: The sentence of an act, by its kind, with the lines where they are known.
+#: The sentence of an act, by its kind.
 _ACTS: Final = {
     "written": msgid("a line was written into {path}{by}"),
-    "written_at": msgid("line {lines} was written into {path}{by}"),
     "replaced": msgid("a line was written into {path} in the place of an older one, which ended{by}"),
     "ended": msgid("something was marked as no longer true{by}"),
-    "ended_at": msgid("line {lines} of {path} was marked as no longer true{by}"),
     "deleted": msgid("lines were deleted from {path}{by}"),
-    "deleted_at": msgid("deleted from {path}: line {lines}{by}"),
     "text": msgid("the text of {path} was changed{by}"),
-    "text_at": msgid("the text of {path} was changed: line {lines}{by}"),
     "summary": msgid("the summary of {period} was written{by}"),
     "edited": msgid("the summary of {period} was edited{by}"),
     "hand": msgid("a dated file of {day} was edited by hand"),
@@ -199,49 +195,14 @@ def sentence_of(act: Act) -> Text:
     interface, what, client = (*act.by.split(" ", 2), "", "")[:3]
     what = Text("{what}, {client}", what=what, client=client) if client else what
     by = Text(_BY[interface], what=what) if interface else ""
-    code, numbers = _numbered(act)
+    code = "hand_file" if act.kind == "hand" and "path" in fields else act.kind
     gone = {name: int(fields.get(name, 0)) for name in ("messages", "lines", "files")} if code == "forgotten" else {}
-    return Text(_ACTS[code], **{**fields, **numbers, "by": by, "amounts": amounts_of(gone)})
+    return Text(_ACTS[code], **{**fields, "by": by, "amounts": amounts_of(gone)})
 
 
 def amounts_of(counts: Mapping[str, int]) -> tuple[Text, ...]:
     """Return in words how much is forgotten, without the counts of 0."""
     return tuple(Text(_AMOUNTS[of][count > 1], count=count) for of, count in counts.items() if count)
-
-
-def _numbered(act: Act) -> tuple[str, dict[str, str]]:
-    """Return the sentence that names the lines of the act by their numbers at that time, and these; else the plain one."""
-    if act.kind == "hand" and "path" in act.fields:
-        return "hand_file", {}
-    if act.kind == "replaced":
-        return "replaced", {}
-    new: list[int] = []
-    old: list[int] = []
-    shift = 0
-    for start, before, after in act.fields.get("hunks", ()):
-        gone, come = (len(str(text).splitlines()) for text in (before, after))
-        new.extend(range(start + 1, start + 1 + come))
-        old.extend(range(start + 1 + shift, start + 1 + shift + gone))
-        shift += gone - come
-    kind = "deleted" if act.kind == "text" and not new else act.kind
-    numbers = old if kind == "deleted" else new
-    return (f"{kind}_at", {"lines": ranges(numbers)}) if numbers else (act.kind, {})
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """
-    Return the numbers, which ascend, with those in a row as one.
-
-    >>> ranges([2, 4, 5, 6])
-    '2, 4–6'
-    """
-    rows: list[list[int]] = []
-    for number in numbers:
-        if rows and number == rows[-1][-1] + 1:
-            rows[-1].append(number)
-        else:
-            rows.append([number])
-    return ", ".join(f"{row[0]}–{row[-1]}" if len(row) > 1 else str(row[0]) for row in rows)
 
 
 def _act(noted: Mapping[str, Any], now: datetime, by: str, place: str) -> Act:

@@ -47,7 +47,6 @@ class HistoryStore:
         self._zone = zone
         #: The version that was parsed last, replaced as a whole: threads share it.
         self._known: tuple[Stat | None, str, History] = (None, "", ())
-        self._backup: tuple[Stat | None, History] = None, ()
         self._damaged: Stat | None = None  # the damaged version: no read waits for it again
 
     def read(self, patience_s: float = _PATIENCE_S) -> History:
@@ -99,15 +98,11 @@ class HistoryStore:
         return self._files.read_stable(self._paths.history)
 
     def backup(self) -> History:
-        """Return the messages of the backup; none when it is missing or damaged. The same object while nothing changed."""
-        stat = self._files.disk.stat(self._paths.history_backup)
-        if stat is None or stat != self._backup[0]:
-            version = self._files.read_stable(self._paths.history_backup)
-            messages: History = ()
-            with suppress(ValueError):
-                messages = parse_history(version.data, self._zone) if version else ()
-            self._backup = version.stat if version else None, messages  # at once: threads share it
-        return self._backup[1]
+        """Return the messages of the backup; none when it is missing or damaged."""
+        version = self._files.read_stable(self._paths.history_backup)
+        with suppress(ValueError):
+            return parse_history(version.data, self._zone) if version else ()
+        return ()
 
     def change_backup(self, step: Callable[[History], History]) -> None:
         """Replace the messages of the backup by ``step(messages)``; a damaged backup is deleted."""

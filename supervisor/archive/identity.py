@@ -335,18 +335,20 @@ class _Once:
         return next((key for key in self._left[fingerprints] if key not in self._taken), None)
 
 
-def _known_keys(known: Known, message: Message) -> list[Key]:
-    """Return the keys of its fingerprints with its words: first those that were in history.json last."""
+def _keys(known: Known, message: Message) -> Iterator[Key]:
+    """Yield the keys of its fingerprints with its words, in the order of first sight."""
     ids = (identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ()))
-    keys = ((identity, message.text_digest) for identity in dict.fromkeys(ids))
-    return sorted(keys, key=lambda key: key not in known.in_history)
+    return ((identity, message.text_digest) for identity in dict.fromkeys(ids))
+
+
+def _known_keys(known: Known, message: Message) -> list[Key]:
+    """Return these keys, first those that were in history.json last."""
+    return sorted(_keys(known, message), key=lambda key: key not in known.in_history)
 
 
 def _met_by(known: Known, is_wanted: Callable[[str], bool], message: Message) -> Iterator[Key]:
-    """Yield the keys of its fingerprints by which these words were seen, in the order of first sight."""
-    ids = (identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ()))
-    keys = ((identity, message.text_digest) for identity in ids if is_wanted(identity))
-    return filter(known.holds, keys)
+    """Yield those of these keys by which the words were seen."""
+    return (key for key in _keys(known, message) if is_wanted(key[0]) and known.holds(key))
 
 
 class _Names:

@@ -146,9 +146,9 @@ class SeenJournal(JournalState):
         self.record_seen(changed)
         return changed
 
-    def record(self, verb: str, values: Iterable[object]) -> None:
+    def record(self, verb: str, values: Iterable[object], **more: object) -> None:
         """Record a line that says this of these values (docs/reference/protocol.md, 5.7); nothing without any."""
-        self._record(line_of(verb, [*values]))
+        self._record([{**line, **more} for line in line_of(verb, [*values])])
 
     def record_written(self, file: str, blocks: Sequence[Block | Message], **more: object) -> None:
         """Record that a dated file holds these messages; with *moved*, that the file that held them is set aside."""
@@ -186,10 +186,6 @@ class SeenJournal(JournalState):
     def record_accepted(self, keys: Sequence[Key], file: str, digest: str = "") -> None:
         """Record that all missing of the file is accepted, or written again; *digest* is that of a damaged file."""
         self._record([accepted_line(keys, file, digest)])
-
-    def record_pruned(self, files: Sequence[str], *, back: bool = False) -> None:
-        """Record that these dated files go to the trash, or that they are *back*."""
-        self._record([{"pruned": sorted(files), **({"back": True} if back else {})}])
 
     def record_there_again(self, keys: Iterable[Key]) -> None:
         """Record that the files of these messages, which a person had deleted, hold them again."""

@@ -169,7 +169,7 @@ class Trash:
         """Move these files of originals/ to the trash; the journal says so before the first one is moved."""
         if not names:
             return
-        self._journal.record_pruned(names)
+        self._journal.record("pruned", sorted(names))
         self._files.make_folder(self._paths.trash, lasting=True)
         for name in names:
             self._files.move(self._paths.original(name), self._paths.trash / name)
@@ -185,7 +185,7 @@ class Trash:
         for old, new in places.items():
             self._files.make_folder(new.parent, lasting=True)
             self._files.move(old, new)
-        self._journal.record_pruned(names, back=True)
+        self._journal.record("pruned", sorted(names), back=True)
         return True
 
     def empty(self, now: datetime, days: int) -> int:

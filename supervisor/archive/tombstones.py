@@ -306,9 +306,9 @@ def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
                 continue
             messages = tuple((str(identity), str(at), *map(str, digests)) for identity, at, *digests in raw["messages"])
             lines, files, versions = (tuple(map(str, raw[name])) for name in ("lines", "files", "versions"))
-            begun, finished = (str(raw[name]) for name in ("begun", "finished"))
-            if finished or not raw.get("marks"):
-                acts.append(Act(begun, finished, messages, lines, files, versions, str(raw.get("by", ""))))
+            begun, finished, by = (str(raw.get(name, "")) for name in ("begun", "finished", "by"))
+            if begun and (finished or not raw.get("marks")):
+                acts.append(Act(begun, finished, messages, lines, files, versions, by))
     digests = frozenset(digest for act in acts for message in act.messages for digest in message[2:])
     others = frozenset(digest for act in acts for digest in (*act.lines, *act.files, *act.versions))
     ended = [act for act in acts if act.finished]

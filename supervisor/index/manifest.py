@@ -310,7 +310,7 @@ def _placed(
     hidden = covered_days(dated, summaries)
     behind = covered(dated, {period: summary for period, summary in summaries.items() if not summary.extract})
     excluded_paths = {paths.relative(paths.summary(period)) for period in hidden}
-    excluded_paths.update(copies(records))
+    excluded_paths.update(copies({path: (record.digest, record.as_made) for path, record in records.items()}))
     for period, summary in summaries.items():
         if summary.extract and not summary.edited and summary.sources and summary.sources <= present:
             excluded_paths.add(paths.relative(paths.summary(period)))

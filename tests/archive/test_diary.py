@@ -28,11 +28,9 @@ def told(world: World) -> list[str]:
     return re.findall(r"彻底忘掉了 (\d) 条", (world.read("CHANGES.md") or b"").decode())
 
 
-@pytest.mark.parametrize("cut", [1, 9, 30, 44, 45, 46, 47, 70, 100])
-@pytest.mark.parametrize("zeros", [0, 7])
-def test_diary_completes_what_a_crash_cut_short(world: World, cut: int, zeros: int) -> None:
+def test_diary_completes_what_a_crash_kept_from_it(world: World) -> None:
     data = world.read("CHANGES.md") or b""
-    world.put("CHANGES.md", data[:-cut] + bytes(zeros))
+    world.put("CHANGES.md", b"".join(data.splitlines(keepends=True)[:-2]))
     keep(world)
     assert world.read("CHANGES.md") == data
     keep(world, 4, 5)

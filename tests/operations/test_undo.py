@@ -55,8 +55,8 @@ def test_diary_says_who_wrote_and_not_what(world: World) -> None:
     do(world, long_term.delete, long_term.DeleteRequest(lines=[f"1@{line.digest}"]), "command")
     lines = [re.sub(r"[wd]-[0-9a-f]{8}", "ID", one) for one in diary(world)]
     assert lines == [
-        "- 2026-01-31 10:00 · ID · line 1 was written into memory.md, by a tool (write)",
-        "- 2026-01-31 10:00 · ID · deleted from memory.md: line 1, by a command (delete)",
+        "- 2026-01-31 10:00 · ID · a line was written into memory.md, by a tool (write)",
+        "- 2026-01-31 10:00 · ID · lines were deleted from memory.md, by a command (delete)",
     ]
     assert stat.S_IMODE(world.paths.diary.stat().st_mode) == 0o600
     assert "花生" not in (world.read("CHANGES.md") or b"").decode()
@@ -65,7 +65,7 @@ def test_diary_says_who_wrote_and_not_what(world: World) -> None:
 def test_diary_keeps_the_language_that_was_set_when_it_was_made(world: World) -> None:
     world.reopen(f'language = "zh"\n{WITH_MODEL}')
     write(world, "x")
-    assert diary(world)[0].endswith("memory.md 写入了第 1 行（工具，write）")
+    assert diary(world)[0].endswith("memory.md 写入了一行（工具，write）")
     world.reopen(WITH_MODEL)
     write(world, "the gate code changed")
     assert all(re.search("[一-龥]", line.split(" · ")[2]) for line in diary(world)), diary(world)

@@ -114,7 +114,7 @@ ROWS: Final = (
     ),
     Undone(
         "copies are searched",
-        "    excluded_paths.update(copies(records))\n",
+        "    excluded_paths.update(copies({path: (record.digest, record.as_made) for path, record in records.items()}))\n",
         "",
         "tests/archive/test_copies.py::test_copy_is_neither_found_nor_summarised_nor_touched",
     ),
