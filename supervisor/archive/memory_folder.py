@@ -86,12 +86,12 @@ class MemoryFolder:
                 paths.relative(paths.original(name) if file.original else paths.dated(name)): file
                 for name, file in by_name.items()
             }
-            made = {path: (file.digest, file.as_made) for path, file in by_path.items()}
-            made |= {
+            versions = {path: (file.digest, file.as_made) for path, file in by_path.items()}
+            versions |= {
                 paths.relative(paths.summaries / name): (summary.digest, not summary.edited)
                 for name, summary in summaries.items()
             }
-            copied = copies(made)
+            copied = copies(versions)
             files = tuple(sorted((by_path[path] for path in by_path.keys() - copied), key=lambda file: file.name))
             self._listed = now, files, copied
         return files, copied
