@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
@@ -21,6 +22,9 @@ Language = Literal["zh", "en"]
 #: The roles in Chinese, as recalld writes them before what was said; in English a role is its own label.
 ROLES: Final = {"user": "用户", "assistant": "助手", "system": "系统", "tool": "工具"}
 
+#: So many of the newest texts show the language of the memory, each with so many characters.
+NEWEST: Final = 7
+_CHARS: Final = 1_000
 #: Words per Han character: Chinese words have one or two characters, seldom three or four.
 _WORDS_A_HAN: Final = 0.75
 #: Kana per Han character from which a text is Japanese, which has about as many of both; Chinese has kana in names at most.
@@ -82,6 +86,19 @@ def language_of_sentences(texts: Iterable[str]) -> Language:
     languages = [language_of(sentence) for sentence in _END.split(prose) if _LETTER.search(sentence)]
     more = 2 * languages.count("zh") - len(languages)
     return ("zh" if more > 0 else "en") if more else language_of(prose)
+
+
+def language_of_most(texts: Iterable[str]) -> Language:
+    """
+    Return the language of most of the first texts, which are the newest; of two that are as frequent, the newest.
+
+    Each text counts as one, so that a single message, however long, is not the language of all.
+
+    >>> language_of_most(["ok, thanks", "我对花生过敏", "周五去游泳"]), language_of_most([])
+    ('zh', 'en')
+    """
+    languages = [language_of(text[:_CHARS]) for text in islice(filter(str.strip, texts), NEWEST)]
+    return max(languages, key=languages.count, default="en")
 
 
 def count_words(text: str) -> int:
