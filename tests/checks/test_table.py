@@ -259,6 +259,13 @@ def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
     assert verdict(broken.look())[1]
 
 
+def test_left_over_names_the_files_in_their_order(broken: Broken):
+    names = [f"prompts/memory-entry.{n * 7 % 10}.md" for n in range(10)]
+    places = [str(broken.world.put(name, "旧的")) for name in names]
+    (fault,) = machine.left_over(broken.look())
+    assert fault.why.fields["files"] == sorted(places)
+
+
 def test_hooks_names_the_client_of_a_plugin_that_is_no_longer_answered(broken: Broken):
     Events(broken.world.ws.paths.log, broken.world.clock, Log()).emit("hook_failed", client="openclaw", why=HOOK_UNKNOWN)
     (fault,) = services.hooks(broken.look())
