@@ -41,23 +41,6 @@ def test_round_names_the_real_file_once_in_a_disk_error(world):
     assert ".tmp" not in told["why"]
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
-def test_round_reports_a_refusing_disk_once_and_recovers_without_loss(world, number):
-    disk = FaultyDisk(number=number)
-    world.reopen(disk=disk)
-    world.write([message_on("2026-01-10"), message_on("2026-01-30")])
-    disk.break_down()
-    for _ in range(4):
-        world.round("all")
-    assert (len(world.events.of("degraded")), world.dated_files(), len(world.history())) == (1, {}, 2)
-    disk.heal()
-    world.settle()
-    assert len(world.events.of("recovered")) == 1
-    assert len(world.archived()) == 2
-    assert world.flags() == [True, True]
-    assert not list(world.root.rglob("*.tmp"))
-
-
 def test_round_archives_messages_when_a_summary_is_not_writable(world):
     disk = FaultyDisk()
     world.reopen(disk=disk)

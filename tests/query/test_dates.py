@@ -184,13 +184,10 @@ def test_days_meant_names_the_day_as_of_the_day_it_was_said(text, days):
 @pytest.mark.parametrize(
     "text",
     [
-        "every Friday we swim", "on Mondays", "we went there on Friday", "the weekend was great", "每周三开会", "周一到周五上班",
-        "周五去了一趟", "第二天就好了", "一周两次", "三年前", "以前住苏州", "today I went home", "今天去了医院", "the museum is closed on Mondays", "the museum is closed on Monday", "", "hello",
-        "I usually have to work on Friday", "周五下午我一般要开会",
-        "住在平江路 27 号。", "望京街 30 号", "1285 弄 27 号", "他的球衣是 23 号", "信箱在 18 号", "this sun is lovely", "前儿子说", "the dentist is on the 30th",
-        "每月第一个周四读书会", "book club is the first Thursday of the month", "下个月第一个周六大扫除",
-        "the last Friday of this month we meet", "the boiler man is coming Friday week", "he comes a week on Friday",
-        "坐3号线", "他住12号楼", "每月15号交房租", "7号电池", "12号去看了牙", "发工资是24号",
+        "every Friday we swim", "we went there on Friday", "每周三开会", "周一到周五上班", "周五去了一趟", "一周两次", "三年前", "", "hello",
+        "the museum is closed on Monday", "I usually have to work on Friday", "周五下午我一般要开会", "他的球衣是 23 号", "this sun is lovely",
+        "前儿子说", "the dentist is on the 30th", "每月第一个周四读书会", "the last Friday of this month we meet", "每月15号交房租", "12号去看了牙",
+        "he comes a week on Friday", "发工资是24号",
     ],
 )  # fmt: skip
 def test_days_meant_leaves_habits_and_what_is_over_alone(text):
@@ -200,22 +197,12 @@ def test_days_meant_leaves_habits_and_what_is_over_alone(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "住在平江路 27 号。", "1285 弄 27 号", "他的球衣是 23 号", "信箱在 18 号", "神舟十二号发射", "女二号", "门牌12号", "病床 12 号",
-        "3号服务器挂了", "12号诊室看牙", "9号螺丝没了", "2号会议室开会", "10号染发膏", "五号电池没了",
-        "3号教学楼", "8号台风", "5号染色体", "学号12号", "坐3号线", "他住12号楼", "我住12号", "生日是12号", "7号电池",
+        "住在平江路 27 号。", "他的球衣是 23 号", "神舟十二号发射", "病床 12 号", "3号服务器挂了", "12号诊室看牙", "10号染发膏", "五号电池没了",
+        "学号12号", "坐3号线", "他住12号楼", "我住12号", "生日是12号",
     ],
 )  # fmt: skip
 def test_days_about_takes_a_number_that_may_be_none_for_no_day(text):
     assert days_about(text, WEDNESDAY) == []
-
-
-@given(
-    st.text(alphabet="明后昨天下周一二三末月底号to morrwnextfiday 12,.\n", max_size=60),
-    st.dates(date(1990, 1, 1), date(2090, 1, 1)),
-)
-def test_days_meant_are_apart_and_in_the_order_of_the_text(text, said):
-    found = days_meant(text, said)
-    assert all(one.end <= other.start for one, other in pairwise(found))
 
 
 @pytest.mark.parametrize(
@@ -259,13 +246,9 @@ def test_days_about_takes_a_first_thursday_for_none_of_every_week(text):
 @pytest.mark.parametrize(
     ("question", "days"),
     [
-        ("what's due tomorrow", "2026-11-26"), ("whats on tomorrow", "2026-11-26"), ("anything on this week?", "2026-11-25..2026-11-29"),
-        ("what do i need to do today", "2026-11-25"), ("what's due this week", "2026-11-25..2026-11-29"), ("am i free on friday?", "2026-11-27"),
-        ("plans for March?", "2027-03-01..2027-03-31"), ("any December plans", "2026-12-01..2026-12-31"),
-        ("明天有什么安排", "2026-11-26"), ("下周要干嘛", "2026-11-30..2026-12-06"), ("今天要干什么", "2026-11-25"),
-        ("这周要交啥", "2026-11-25..2026-11-29"), ("我下周三有空吗", "2026-12-02"), ("明天干嘛", "2026-11-26"), ("明天有啥", "2026-11-26"),
-        ("明天忙吗", "2026-11-26"), ("12月9号干嘛", "2026-12-09"), ("我明天要干嘛", "2026-11-26"), ("what's up tomorrow", "2026-11-26"),
-        ("what's up next week?", "2026-11-30..2026-12-06"), ("5号要干嘛", "2026-12-05"), ("9号干嘛", "2026-12-09"), ("11月30号有什么安排", "2026-11-30"),
+        ("what's due tomorrow", "2026-11-26"), ("anything on this week?", "2026-11-25..2026-11-29"), ("am i free on friday?", "2026-11-27"),
+        ("plans for March?", "2027-03-01..2027-03-31"), ("what's up next week?", "2026-11-30..2026-12-06"), ("明天有什么安排", "2026-11-26"),
+        ("下周要干嘛", "2026-11-30..2026-12-06"), ("我下周三有空吗", "2026-12-02"), ("明天忙吗", "2026-11-26"), ("12月9号干嘛", "2026-12-09"),
     ],
 )  # fmt: skip
 def test_parse_query_asks_for_what_is_due_by_the_days_themselves(question, days):

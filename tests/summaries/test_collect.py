@@ -89,16 +89,6 @@ def test_collect_backs_off_exactly_and_reports_the_fifth_failure_once(world):
     assert [told["attempts"] for told in world.events.of("summary_failed")] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_collect_clears_the_failure_and_its_fields_on_success(world):
-    failing(world)
-    world.model.script = lambda _task, _blocks: GOOD_SUMMARY
-    world.clock.forward(minutes=10)
-    world.settle()
-    assert world.ws.failures() == {}
-    assert world.flags() == [True]
-    assert not [key for key in world.history()[0] if key.startswith("archive") and key != "archived"]
-
-
 def test_submit_keeps_the_backoff_when_new_material_arrives(world):
     failing(world)
     world.add(message_on("2026-01-10", "pnpm"))
