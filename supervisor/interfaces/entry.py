@@ -115,7 +115,8 @@ def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tupl
     environ = {key: value for key, value in os.environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
     if "TERM" in os.environ and sys.stderr and sys.stderr.isatty():
         environ["TERM"] = os.environ["TERM"]  # a person reads what it says
-    return ask_supervisor(workspace_of(argv, os.environ), {"argv": argv, "env": environ, "once": once})
+    answer, is_mute = ask_supervisor(workspace_of(argv, os.environ), {"argv": argv, "env": environ, "once": once})
+    return (answer if answer and {"out", "err", "code"} <= {*answer} else None), is_mute
 
 
 def _is_served(argv: list[str]) -> bool:

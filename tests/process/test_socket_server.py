@@ -277,6 +277,19 @@ def test_entry_does_not_report_a_refusing_supervisor_as_mute(world, listening):
     thread.join(PATIENCE_S)
 
 
+@pytest.mark.usefixtures("patient_client")
+def test_entry_runs_the_command_itself_where_an_answer_is_none(world, listening):
+    def serve() -> None:
+        with listening.accept()[0] as line:
+            line.recv(10_000)
+            line.sendall(json.dumps({"within": PATIENCE_S}).encode() + b'\n{"out": ""}')
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, False)
+    thread.join(PATIENCE_S)
+
+
 def test_entry_sends_nothing_to_a_socket_of_another_user(world, listening, monkeypatch):
     stat = os.lstat
 
