@@ -29,7 +29,7 @@ from ..protocol.task import NO_ANSWER, Result
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.files import Files
-from ..storage.lenient_json import read_record
+from ..storage.lenient_json import read_record, wire_name
 from ..storage.texts import Text, restored, stored
 from ..text.record import record
 from .schedule import (
@@ -51,13 +51,6 @@ BYTES_PER_TOKEN: Final = 3
 MAX_QUEUED: Final = 8
 #: The wait between tries after more failures than `archive.max_attempts`.
 _BACKLOG_INTERVAL: Final = timedelta(days=1)
-#: The names of fields in provider.json, where they are other ones.
-_STORED_AS: Final = {
-    "failed_at": "failedAt",
-    "next_at": "nextAt",
-    "prompt_tokens": "promptTokens",
-    "completion_tokens": "completionTokens",
-}
 
 
 @record
@@ -134,7 +127,7 @@ def provider_state(task_queue: TaskQueue) -> ProviderState:
     if isinstance(raw.get("answers"), dict):
         raw = {**raw, "answers": {model: account for model, account in raw["answers"].items() if _is_account(account)}}
     for part in fields(ProviderState):
-        name = _STORED_AS.get(part.name, part.name)
+        name = wire_name(part.name)
         is_negative = isinstance(raw.get(name), int) and raw[name] < 0
         with contextlib.suppress(ValueError):
             read = read_record(ProviderState, {} if is_negative or name not in raw else {part.name: raw[name]})
@@ -271,7 +264,7 @@ def _context_bytes(llm: Llm) -> int:
 
 
 def _wire(state: ProviderState) -> dict[str, Any]:
-    values = {_STORED_AS.get(part.name, part.name): getattr(state, part.name) for part in fields(state)}
+    values = {wire_name(part.name): getattr(state, part.name) for part in fields(state)}
     values |= {name: to_wire(value) for name, value in values.items() if isinstance(value, datetime)}
     values["reasonText"] = stored(state.reason)
     values["answers"] = {model: asdict(account) for model, account in state.answers.items()}

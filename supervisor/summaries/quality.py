@@ -200,8 +200,6 @@ _FORGED: Final = lazy_re(
     rf"|(?:{re.escape(SOURCES)}|{re.escape(MARKER)})[ \t]*$|^- [^\s/]+\.md · \d+ · [0-9a-f]{{16}}[ \t]*$",
     re.MULTILINE,
 )
-#: The tag before a quoted memory; a link is no tag.
-_SOURCE_TAG: Final = lazy_re(r"[ \t>*_+#.\d-]*(\[(?:memory\.md|memory/[^\]\n]*)\])(?!\()", re.IGNORECASE)
 #: Fewest words that show a text's language.
 _MIN_WORDS: Final = 8
 #: A text is too long for what it sums up from so many characters on, where it is so many times longer.
@@ -304,12 +302,6 @@ def reject_form(text: str, most_chars: int) -> Reason | None:
     return "forged" if _UNWRITABLE.search(text) or _FORGED.search(text) else None
 
 
-def _forges_source_tag(text: str, material: Material) -> bool:
-    """Return whether a line begins with the tag of a memory that is not in the material."""
-    tags = (tag[1] for line in outside_code(text)[0] if (tag := _SOURCE_TAG.match(line)))
-    return any(tag not in material.text for tag in tags)
-
-
 def _is_foreign(text: str, material: Material) -> bool:
     """
     Return whether the text is in the other language; where the material is mixed, either may be right.
@@ -338,7 +330,6 @@ RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (_alone(is_refusal), "refused"),
     (_alone(is_small_talk), "empty"),
     (_alone(is_transcript), "transcript"),
-    (_forges_source_tag, "forged"),
     (_is_foreign, "language"),  # before its length, since English has more characters than Chinese
     (_is_too_long, "long"),
     (_alone(is_form), "form"),
