@@ -74,8 +74,8 @@ ZONE = ZoneInfo("Asia/Shanghai")
 IN_SHANGHAI = 'timezone = "Asia/Shanghai"'
 #: Every day has a summary, however little was said.
 ASK = "[summarize]\nleast = 0\n"
-#: Configuration of most tests: days of Shanghai, waits that are exact to the second, no model.
-WITHOUT_MODEL = f"{ASK}[archive]\n{IN_SHANGHAI}\njitter = 0\n"
+#: Configuration of most tests: days of Shanghai, no model.
+WITHOUT_MODEL = f"{ASK}[archive]\n{IN_SHANGHAI}\n"
 WITH_MODEL = f'{WITHOUT_MODEL}[llm]\nmodel = "qwen-test"\n'
 QUESTIONS = ("明天把 nginx 的配置备份一下。", "我对花生过敏，点外卖要备注。", "上次部署 Cloudflare Workers 超时了，怎么改的？")
 ANSWERS = ("好的，已记下：备份放在 /srv/backup。", "记住了，花生过敏。", "把超时改成 30 秒，再加一次重试。")

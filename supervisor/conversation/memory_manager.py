@@ -20,7 +20,6 @@ from ..protocol.config import Config
 from ..protocol.llm import PromptTemplate, shipped_template, without_secrets
 from ..storage.clock import NEVER, Clock, Deadline, utc_now
 from ..storage.errors import Busy, NoSummary
-from ..summaries.llm_state import waits_of
 from ..summaries.model import CallLimits, Model
 from ..summaries.schedule import Backoff
 from ..text.language import Language, language_of
@@ -252,7 +251,7 @@ class MemoryManager:
 
     def _note(self, failure: NoSummary) -> None:
         with self._lock:
-            self._failure = self._failure.again(self._clock(), waits_of(self._config), "conversation")
+            self._failure = self._failure.again(self._clock(), self._config.archive.backoff)
         self._emit("conversation_failed", reason=failure.reason, attempts=self._failure.attempts)
 
     def _writer(self, model: Model, text: str) -> SummaryWriter:

@@ -30,7 +30,6 @@ from ..protocol.parts import said_as
 from ..storage.clock import NEVER, Deadline, from_wire, local_day
 from ..storage.errors import BadRequest, Busy, NoSummary
 from ..storage.texts import Text
-from ..summaries.llm_state import waits_of
 from ..summaries.model import CallLimits, Model
 from ..text.language import SKIP_PREFIXES, Language, is_small_talk, language_of
 from ..text.lazy_re import lazy_re
@@ -39,7 +38,7 @@ from ..text.snippet import snippet_span
 from .asking import ChatStream, SummaryWriter, in_one_line, model_of
 from .running import Said, answers_question, dialogue, read_said, whole_pairs
 from .session_files import SessionFiles, SessionTalk
-from .sessions import OVERFLOW, Intent, Progress, is_spoken, overflowing, past_threshold, session_digest, source_of
+from .sessions import OVERFLOW, Intent, Progress, is_spoken, overflowing, past_threshold, source_of
 
 #: Why a model was not asked at all; what comes back by itself costs a session no attempt.
 _NOT_ASKED: Final = frozenset({"paused", "spent"})
@@ -379,7 +378,7 @@ class SessionLines:
         return written
 
     def _note_failure(self, session: str, progress: Progress, error: NoSummary, now: datetime) -> None:
-        failure = progress.failure.again(now, waits_of(self._config), session_digest(session))
+        failure = progress.failure.again(now, self._config.archive.backoff)
         self._files.keep(session, replace(progress, failure=failure))
         self._events.emit("conversation_failed", reason=error.reason, attempts=failure.attempts)
 

@@ -73,7 +73,7 @@ class Config:
 #: By section, keys of versions before, which are passed over, and what holds now.
 _LEFT: Final = {
     "archive": "max_queued=8 backlog_interval=1d overflow_interval=10m write_wait=10s write_wait_limit=10m slug_chars=32"
-    " max_attempts=5 summarise_chars=8000",
+    " max_attempts=5 summarise_chars=8000 jitter=0",
     "recall": "recent_messages=5 honest_miss=context.say_nothing",
     "llm": "material_share=0.8",
     "worker": "idle=60s beat=lease/8",

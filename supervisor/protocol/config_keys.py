@@ -71,7 +71,6 @@ class Archive:
     backoff: tuple[timedelta, ...] = durations(
         ["10m", "30m", "2h", "6h", "12h"], "The wait after the first, second, … failure of a group or of the provider."
     )
-    jitter: float = number(0.1, "The share by which a wait is made longer or shorter at random.", most=1)
     keep_newest: int = number(20, "This many of the newest messages are never removed from history.json.")
     future_limit: timedelta = duration("1d", "A createdAt further in the future than this is not believed.")
     quiet: timedelta = duration("60s", "A damaged history.json is restored when nobody has written to it for this long.")

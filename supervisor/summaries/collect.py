@@ -26,7 +26,7 @@ from ..storage.errors import Conflict
 from ..storage.files import Files
 from ..text.llm_output import cleaned, says_nothing
 from ..text.record import record
-from .llm_state import ModelUse, note_answer, note_result, summary_writer, waits_of
+from .llm_state import ModelUse, note_answer, note_result, summary_writer
 from .meanwhile import NOTHING, stand_after_refusals
 from .quality import judge, reject_form
 from .reading import blocks_of, material_of
@@ -180,7 +180,7 @@ def _fail(stores: _Stores, result: Result, period: Period, reason: Reason, now: 
         if before.startswith(refused) and _stands_as_it_is(stores, result, period, reason, now):
             use.events.emit("summary_failed", group=result.group, reason=reason, attempts=result.attempt + 1)
             return
-    failure = Backoff(result.attempt).again(now, waits_of(use.config), result.group)
+    failure = Backoff(result.attempt).again(now, use.config.archive.backoff)
     if (last and last.attempts >= failure.attempts) or failure.next_at is None:
         return
     use.task_queue.fail(result.group, failure.attempts, now, failure.next_at, reason, refused)

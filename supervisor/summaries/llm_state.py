@@ -37,7 +37,6 @@ from .schedule import (
     ProviderState,
     SummaryWriter,
     Verdicts,
-    Waits,
     after_call,
     calls_allowed,
     files_by_period,
@@ -49,8 +48,6 @@ from .schedule import (
 BYTES_PER_TOKEN: Final = 3
 #: The most tasks in the worker's queue; the newest days are queued first.
 MAX_QUEUED: Final = 8
-#: The wait between tries after more failures than `archive.max_attempts`.
-_BACKLOG_INTERVAL: Final = timedelta(days=1)
 
 
 @record
@@ -74,11 +71,6 @@ def asked_for_summaries(llm: Llm, endpoint: Endpoint, files: Files, paths: Works
     """Return which model is asked for summaries, and the version of its prompts; "" where none is, or a prompt is wrong."""
     version = "" if writes_extracts(llm) else version_of_summaries(files, paths)
     return f"{llm.model or llm.provider} {endpoint.server} {version}" if version else ""
-
-
-def waits_of(config: Config) -> Waits:
-    """Return how long what failed waits, by the configuration."""
-    return config.archive.backoff, _BACKLOG_INTERVAL, config.archive.jitter
 
 
 def summary_writer(memory: MemoryFolder, use: ModelUse) -> SummaryWriter:
@@ -208,10 +200,10 @@ def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) 
     started = from_wire(result.started_at) if result.started_at else None
     if result.reason == "provider":
         retry_after = timedelta(seconds=result.retry_after_s)
-        after = after_call(used, started, now, waits_of(use.config), result.error, retry_after)
+        after = after_call(used, started, now, use.config.archive.backoff, result.error, retry_after)
         return replace(after, server=use.endpoint.server, key=use.endpoint.key)
     is_answer = result.status == "done" or result.reason not in NO_ANSWER
-    return after_call(used, started, now, waits_of(use.config)) if is_answer else used
+    return after_call(used, started, now, use.config.archive.backoff) if is_answer else used
 
 
 def calls_today(now: datetime, use: ModelUse) -> int:

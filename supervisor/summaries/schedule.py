@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date, datetime, timedelta
-from typing import Final, Self, TypeAlias
+from typing import Final, Self
 
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covers
 from ..protocol.paths import Period, day, month, summary_period
@@ -34,8 +34,8 @@ REFUSED_MOST: Final = 20
 _MARK_DIGITS: Final = 12
 #: The end of the mark of a text that was refused twice, where no extract stands for it: no further answer is asked for.
 TWICE: Final = "-twice"
-#: The waits after the first failures, the wait after more, and by up to which share of it each is changed.
-Waits: TypeAlias = "tuple[Sequence[timedelta], timedelta, float]"
+#: The wait between tries after more failures than there are waits.
+BACKLOG_INTERVAL: Final = timedelta(days=1)
 
 
 @record(kw_only=True)
@@ -265,20 +265,16 @@ class Backoff:
     failed_at: datetime | None = None
     next_at: datetime | None = None
 
-    def again(self, now: datetime, waits: Waits, seed: str, least: timedelta = timedelta()) -> Self:
+    def again(self, now: datetime, waits: Sequence[timedelta], least: timedelta = timedelta()) -> Self:
         """
-        Return the state after one more failure, at *now*; the wait is *least* at least, and the same for the same *seed*.
+        Return the state after one more failure, at *now*; *waits* are those after the first failures, and *least* is the least.
 
-        >>> waits = [timedelta(minutes=10), timedelta(minutes=30)], timedelta(days=1), 0.0
-        >>> third = Backoff(2).again(datetime(2026, 1, 31), waits, "day-2026-01-20")
+        >>> third = Backoff(2).again(datetime(2026, 1, 31), [timedelta(minutes=10), timedelta(minutes=30)])
         >>> third.attempts, str(third.next_at)
         (3, '2026-02-01 00:00:00')
         """
-        steps, later, share = waits
-        attempts = self.attempts + 1
-        wait = steps[attempts - 1] if attempts <= len(steps) else later
-        unit = int.from_bytes(hashlib.sha256(f"{seed}-{attempts}".encode()).digest()[:4]) / 2**31 - 1
-        return replace(self, attempts=attempts, failed_at=now, next_at=now + max(wait * (1 + share * unit), least))
+        wait = waits[self.attempts] if self.attempts < len(waits) else BACKLOG_INTERVAL
+        return replace(self, attempts=self.attempts + 1, failed_at=now, next_at=now + max(wait, least))
 
     def is_over(self, now: datetime) -> bool:
         """Return whether nothing failed, or the wait after it is over."""
@@ -356,7 +352,7 @@ def after_call(
     state: ProviderState,
     started_at: datetime | None,
     now: datetime,
-    waits: Waits,
+    waits: Sequence[timedelta],
     fault: str | None = None,
     retry_after: timedelta = timedelta(),
 ) -> ProviderState:
@@ -370,7 +366,7 @@ def after_call(
         return state
     if fault is None:
         return without_fault(state)
-    return replace(state.again(now, waits, "provider", retry_after), reason=fault)
+    return replace(state.again(now, waits, retry_after), reason=fault)
 
 
 def without_fault(state: ProviderState) -> ProviderState:

@@ -51,7 +51,7 @@ def picture(words: str) -> str:
 @pytest.fixture
 def lived(tmp_path: Path) -> World:
     """A workspace in which the words stand in every place."""
-    world = World(tmp_path / "lived", at("2026-01-31T10:00"), WITH_MODEL.replace("jitter", 'slug = "hanzi"\njitter'))
+    world = World(tmp_path / "lived", at("2026-01-31T10:00"), WITH_MODEL.replace("timezone", 'slug = "hanzi"\ntimezone'))
     world.events = world.ws.events = Events(world.paths.log, world.clock, Log())
     secret, plain = (
         message("m-secret-0001", "2025-12-03T09:00", f"十二月：{SECRET}", session="home"),

@@ -32,7 +32,7 @@ from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.lenient_json import parse_json, recover, render_json
 from recalld.supervisor.summaries import quality
-from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer, waits_of
+from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer
 from recalld.supervisor.summaries.quality import Material
 from recalld.supervisor.summaries.schedule import Backoff, is_due
 from recalld.supervisor.text import foreign_text, language, llm_input, llm_output, redact, tokenizer
@@ -200,7 +200,7 @@ def failure(data: bytes) -> None:
     ws = _workspace(f"worker/failed/{_TASK.group}.json", data)
     for found in ws.failures().values():
         is_due(found.failed_at, found.next_at, NOW)
-        Backoff(found.attempts).again(NOW, waits_of(ws.config), "group")
+        Backoff(found.attempts).again(NOW, ws.config.archive.backoff)
     summary_writer(ws.memory, ws.model_use)
 
 

@@ -26,7 +26,7 @@ from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
 LOOP = ("host/daemon.py", "host/workers.py")
 LOOP_FUNCTIONS = {"ConfigWatch.is_changed", "next_retry", "_moments"}
 ROUND = "run_round"
-TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
+TOML = f'[archive]\n{IN_SHANGHAI}\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.
 PASSES = 18
 WAITS = timedelta(seconds=31)

@@ -20,7 +20,7 @@ KEYS = keys(Config())
 PROMISED = """
     language auto
     history.soft_cap 200 · history.hard_cap 300 · history.hard_bytes 10MB
-    archive.recent_days 5 · archive.unarchived_limit 100 · archive.interval 6h · archive.jitter 0.1
+    archive.recent_days 5 · archive.unarchived_limit 100 · archive.interval 6h
     archive.exchange_wait 10m · archive.keep_newest 20 · archive.quiet 60s
     recall.backend auto · recall.k1 1.2 · recall.b 0.75 · recall.min_score 0.2 · recall.max_hits 15 · recall.hit file
     recall.line_chars 300 · recall.memory_tokens 2048 · recall.originals fallback · recall.citations auto
@@ -133,7 +133,7 @@ REFUSED = {
     "[recall]\nb = 1.01": ("recall.b", "from 0 to 1"),
     "[recall]\nk1 = nan": ("recall.k1", "nan"),
     "[recall]\nk1 = inf": ("recall.k1", "inf"),
-    "[archive]\njitter = false": ("archive.jitter", "False"),
+    "[recall]\nb = false": ("recall.b", "False"),
     "[archive]\ninterval = '-6h'": ("archive.interval", "'-6h'"),
     "[archive]\ninterval = 'bald'": ("archive.interval", "'bald'"),
     "[archive]\ninterval = '5000d'": ("archive.interval", "'5000d'"),

@@ -225,7 +225,7 @@ def workspace(root: Path, settings: dict[str, Any]) -> World:
     return World(
         root,
         NOW,
-        toml({"archive.timezone": ZONE.key, "archive.jitter": 0, "llm.model": "qwen-test", "summarize.least": 0, **settings}),
+        toml({"archive.timezone": ZONE.key, "llm.model": "qwen-test", "summarize.least": 0, **settings}),
     )
 
 

@@ -110,7 +110,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
 def toml_of(server: Server) -> str:
     llm = f'[summarize]\nleast = 0\n[llm]\nbase_url = "{server.url}"\nmodel = "qwen-test"\ncontext_tokens = 2048\n'
     sources = '[[sources.take]]\npath = "../exports"\n'
-    return f'[archive]\n{IN_SHANGHAI}\njitter = 0\n{llm}[log]\nrotate_bytes = "1KB"\n{sources}'
+    return f'[archive]\n{IN_SHANGHAI}\n{llm}[log]\nrotate_bytes = "1KB"\n{sources}'
 
 
 # ── the life ─────────────────────────────────────────────────────────────────

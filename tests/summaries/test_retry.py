@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.config import load
-from recalld.supervisor.summaries.llm_state import provider_state, waits_of
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.summaries.llm_state import provider_state
 from recalld.supervisor.summaries.schedule import (
     Backoff,
     ProviderState,
@@ -22,31 +22,18 @@ from recalld.supervisor.summaries.schedule import (
 from tests.archive.states import NOON
 
 TODAY = "2026-01-31"
-STEPS, LATER, _ = waits_of(load(b"", {}))
-WAITS = STEPS, LATER, 0.0
+WAITS = Config().archive.backoff
 
 
 def failing(state: ProviderState, now=NOON, started=None, retry_after=timedelta()) -> ProviderState:
     return after_call(state, started or now, now, WAITS, "连不上", retry_after)
 
 
-@given(st.integers(0, 9), st.floats(0, 1), st.text())
-def test_again_changes_a_wait_by_its_share_and_the_same_seed_alike(attempts, share, seed):
-    exact, moved, again = (Backoff(attempts).again(NOON, (STEPS, LATER, s), seed).next_at for s in (0.0, share, share))
-    assert moved == again
-    assert abs(moved - exact) <= (exact - NOON) * share + timedelta(microseconds=1)
-
-
-def test_again_spreads_groups():
-    groups = [f"day-2026-01-{day:02d}" for day in range(1, 29)]
-    assert len({Backoff().again(NOON, (STEPS, LATER, 0.1), group).next_at for group in groups}) > 20
-
-
 @pytest.mark.parametrize("attempts", [0, 5])
 @pytest.mark.parametrize("ahead", [timedelta(days=365), timedelta(minutes=5)])
 def test_is_due_is_true_when_the_failure_is_in_the_future(attempts, ahead):
     """The failure was noted while the clock was ahead, then it was put right."""
-    failure = Backoff(attempts).again(NOON + ahead, WAITS, "provider")
+    failure = Backoff(attempts).again(NOON + ahead, WAITS)
     assert is_due(failure.failed_at, failure.next_at, NOON)
 
 
