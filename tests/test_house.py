@@ -30,14 +30,14 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_429, goal=2_300),
-    Room("supervisor/storage", most=2_232, goal=1_900),
-    Room("supervisor/protocol", most=4_741, goal=4_100),
+    Room("supervisor/storage", most=2_216, goal=1_900),
+    Room("supervisor/protocol", most=4_740, goal=4_100),
     Room("supervisor/archive", most=4_017, goal=3_900),
     Room("supervisor/extracts", most=891, goal=950),
-    Room("supervisor/summaries", most=1_867, goal=1_850),
+    Room("supervisor/summaries", most=1_839, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_801, goal=8_000),
     Room("supervisor/longterm", most=1_039, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_611, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_609, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_372, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_652, goal=48_000)
+ALL: Final = Room("all", most=53_605, goal=48_000)
 MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=56_201, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_181, goal=48_000)
 
 
 def _lines(path: Path) -> int:
