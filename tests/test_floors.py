@@ -35,7 +35,7 @@ _HTTP: Final = "api_routes app gate site".split()
 HOMES: Final = {
     "filelock": {"recalld.supervisor.storage.disk"},
     "yaml": {"recalld.supervisor.protocol.dated_file", "recalld.supervisor.interfaces.llamaindex"},
-    "llama_index": {f"recalld.supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "stores")},
+    "llama_index": {"recalld.supervisor.interfaces.llamaindex.chat_memory"},
     "jieba": {"recalld.supervisor.text.chinese"},
     "rjieba": {"recalld.supervisor.text.chinese"},
     "opencc": {"recalld.supervisor.text.chinese"},

@@ -148,14 +148,6 @@ class WorkspacePaths:
         """Return the lock file of the process that sums up the session of this digest."""
         return self.sessions / f"session-{digest}.lock"
 
-    def chat(self, digest: str) -> Path:
-        """Return the file that a chat store of LlamaIndex has for the key of this digest."""
-        return self.sessions / f"chat-{digest}.jsonl"
-
-    def chat_lock(self, digest: str) -> Path:
-        """Return the lock file of the process that reads or writes the chat of this digest."""
-        return self.sessions / f"chat-{digest}.lock"
-
     def dated(self, name: str) -> Path:
         """Return the place of a dated file that no summary covers."""
         return self.memory / name

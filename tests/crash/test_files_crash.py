@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.storage.errors import Busy, SupervisorError
-from tests.crash import chat_workloads as chat
 from tests.crash import long_term_workloads as long_term
 from tests.crash.explorer import Explorer
 from tests.crash.file_workloads import CASES, NEW, OLD, Case, Honest
@@ -51,22 +50,19 @@ def refuse_beside_who_holds(trial: Case, lock: str) -> None:
     assert {path: data for path, data in disk.tree().items() if not path.endswith(".lock")} == before
 
 
-@pytest.mark.parametrize("case", [*CASES, *chat.CASES, *long_term.CASES])
+@pytest.mark.parametrize("case", [*CASES, *long_term.CASES])
 def test_files_keep_the_old_or_the_new_content_after_any_crash(case: type[Case]) -> None:
     survive_each_crash(case())
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
-@pytest.mark.parametrize("case", [*chat.CASES, *long_term.CASES])
-def test_chats_and_long_term_file_stay_whole_after_any_io_error(case: type[Case], error: int) -> None:
+@pytest.mark.parametrize("case", long_term.CASES)
+def test_long_term_file_stays_whole_after_any_io_error(case: type[Case], error: int) -> None:
     refuse_each_call(case(), error)
 
 
-@pytest.mark.parametrize(
-    ("case", "lock"), [(chat.Added, chat.PATH.replace(".jsonl", ".lock")), (long_term.Lines, "memory.md.lock")]
-)
-def test_chats_and_long_term_file_are_changed_under_their_lock_alone(case: type[Case], lock: str) -> None:
-    refuse_beside_who_holds(case(), lock)
+def test_long_term_file_is_changed_under_its_lock_alone() -> None:
+    refuse_beside_who_holds(long_term.Lines(), "memory.md.lock")
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS])

@@ -10,9 +10,9 @@ pytest.importorskip("llama_index.core", reason="LlamaIndex has an environment of
 
 from llama_index.core.agent import AgentStream, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ToolCallBlock
+from llama_index.core.storage.chat_store import SimpleChatStore
 
-from recalld.llamaindex import FileChatStore, build_chat_memory
-from recalld.supervisor.protocol.config import make_workspace
+from recalld.llamaindex import build_chat_memory
 from tests.llamaindex.scripted import Scripted, ScriptedTools
 
 SUMMARY = "用户每天询问泉州的天气怎么样，助手回答小雨，24 度，不冷。"
@@ -56,9 +56,8 @@ def test_react_agent_remembers_with_the_memory_that_run_is_given(streaming):
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_function_agent_sees_whole_calls_while_its_memory_is_summed_up(tmp_path, streaming):
-    make_workspace(tmp_path, {})
-    store = FileChatStore(tmp_path)
+def test_function_agent_sees_whole_calls_while_its_memory_is_summed_up(streaming):
+    store = SimpleChatStore()
 
     async def talk():
         llm = ScriptedTools()
@@ -71,7 +70,7 @@ def test_function_agent_sees_whole_calls_while_its_memory_is_summed_up(tmp_path,
     memory, seen = asyncio.run(talk())
     assert [one.role.value for one in memory.get_all()] == ["user", "assistant", "tool", "assistant"] * 20
     assert texts(memory.get_all())[::4] == [f"第 {n} 天泉州的天气怎么样？" for n in range(20)]
-    assert FileChatStore(tmp_path).get_messages("default") == memory.get_all()
+    assert store.get_messages("default") == memory.get_all()
     assert SUMMARY in seen[-1][0].content
     for n, messages in enumerate(seen):
         assert f"第 {n // 2} 天泉州的天气怎么样？" in texts(messages)

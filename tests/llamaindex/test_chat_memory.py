@@ -137,6 +137,21 @@ def test_chat_memory_keeps_sessions_apart_by_their_key():
     assert SUMMARY in one.get()[0].content
 
 
+def test_chat_memory_continues_over_the_same_store_after_a_restart():
+    store, llm = SimpleChatStore(), Scripted(SUMMARY)
+    memory = build_chat_memory(llm, token_limit=400, chat_store=store)
+    for n in range(30):
+        memory.put(ChatMessage(role="user", content=f"第 {n} 句\n备份在哪台机器上？"))
+        memory.put(ChatMessage(role="assistant", content=f"第 {n} 个回答：在书房的 NAS 上。"))
+        memory.get()
+    shown, calls = memory.get(), len(llm.prompts)
+
+    again = build_chat_memory(llm, token_limit=400, chat_store=SimpleChatStore(store=store.store))
+    assert again.get() == shown
+    assert len(again.get_all()) == 60
+    assert len(llm.prompts) == calls
+
+
 def test_chat_memory_does_not_use_the_summary_of_replaced_messages():
     store = SimpleChatStore()
     fill(build_chat_memory(Scripted(SUMMARY), token_limit=400, chat_store=store), 30)

@@ -16,10 +16,10 @@ pytest.importorskip("llama_index.core", reason="LlamaIndex has an environment of
 pytest.importorskip("llama_index.llms.openai_like", reason="LlamaIndex's client is not installed: script/test-llamaindex")
 
 from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.llms.openai_like import OpenAILike
 
-from recalld.llamaindex import FileChatStore, build_chat_memory
-from recalld.supervisor.protocol.config import make_workspace
+from recalld.llamaindex import build_chat_memory
 from tests.llm.llama import CONTEXT, IS_THERE, Llama
 
 pytestmark = [
@@ -33,8 +33,8 @@ KEY = "web-7"
 QUESTIONS = [f"Day {n}: the backup is in /srv/backup-{n}, on port {8400 + n}. Is that right?" for n in range(5)]
 
 
-def talk(url, root, questions):
-    """Ask the questions in a chat engine over the store of the workspace; return its memory."""
+def talk(url, path, questions):
+    """Ask the questions in a chat engine over the store that is kept at *path*; return its memory."""
     llm = OpenAILike(
         model="smollm2",
         api_base=url,
@@ -45,11 +45,12 @@ def talk(url, root, questions):
         temperature=0,
         timeout=120,
     )
-    store, wording = FileChatStore(root), "Summarise the conversation in one sentence."
+    store, wording = SimpleChatStore.from_persist_path(path), "Summarise the conversation in one sentence."
     memory = build_chat_memory(llm, token_limit=LIMIT, summarize_prompt=wording, chat_store=store, chat_store_key=KEY)
     engine = SimpleChatEngine.from_defaults(llm=llm, memory=memory)
     for question in questions:
         engine.chat(question)
+    store.persist(path)
     return memory
 
 
@@ -62,13 +63,13 @@ def server():
 
 
 def test_chat_memory_of_a_real_model_goes_on_after_a_restart(tmp_path, server):
-    make_workspace(tmp_path, {})
+    path = str(tmp_path / "chats.json")
     program = "import json, sys; from tests.llamaindex.test_real import talk; talk(*sys.argv[1:3], json.loads(sys.argv[3]))"
     first, last = QUESTIONS[:-1], QUESTIONS[-1:]
-    subprocess.run([sys.executable, "-c", program, server.url, str(tmp_path), json.dumps(first)], check=True)
-    before = FileChatStore(tmp_path).get_messages(KEY)
+    subprocess.run([sys.executable, "-c", program, server.url, path, json.dumps(first)], check=True)
+    before = SimpleChatStore.from_persist_path(path).get_messages(KEY)
 
-    memory = talk(server.url, tmp_path, last)
+    memory = talk(server.url, path, last)
     everything, shown = memory.get_all(), memory.get()
     assert everything[: len(before)] == before
     assert [one.content for one in everything if one.role == "user"] == QUESTIONS
@@ -77,5 +78,3 @@ def test_chat_memory_of_a_real_model_goes_on_after_a_restart(tmp_path, server):
     spoken = [one for one in shown if one.role != "system"]
     assert spoken == everything[-len(spoken) :]
     assert spoken[0] in before
-    events = [json.loads(line)["event"] for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert {"conversation_summarised", "conversation_failed"} & set(events)

@@ -1,5 +1,5 @@
 """
-LlamaIndex: its chat memory and chat store over recalld; `recalld.llamaindex` has the names.
+LlamaIndex: its chat memory over recalld; `recalld.llamaindex` has the names.
 
 Here is what needs no LlamaIndex: `configs/memory.yaml`, the configuration of a chat memory, as in 002.
 """

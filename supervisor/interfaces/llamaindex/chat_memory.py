@@ -32,10 +32,10 @@ from ...conversation.memory_manager import MemoryManager
 from ...conversation.running import Conversation, Limits, Said, read_said, refuse_too_long
 from ...protocol.config import Config
 from ...protocol.llm import PromptTemplate, shipped_template
+from ...storage.lenient_json import render_json
 from ...text.language import Language
 from ...text.llm_input import estimate_tokens
 from . import why_no_token_limit
-from .stores import message_to_json
 
 if TYPE_CHECKING:
     from llama_index.core.llms.llm import LLM
@@ -144,7 +144,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     def _given_all(self, messages: Sequence[ChatMessage]) -> MemoryManager:
         """Return the manager with every message that the summary lacks; a new manager if the stored messages are others."""
-        digests = [sha256(message_to_json(message)).hexdigest() for message in messages]
+        digests = [sha256(_to_json(message)).hexdigest() for message in messages]
         manager = self._manager
         if manager is None or digests[: len(self._given)] != self._given:
             manager = self._manager = self._new_manager()
@@ -196,15 +196,13 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         return Limits(context_tokens=context, share=share, max_messages=maxsize, counter=_tokens_in)
 
     def _new_manager(self) -> MemoryManager:
-        limits, workspace = self._limits(), getattr(self.chat_store, "workspace", None)
-        config: Config = workspace.config if workspace else Config()
+        limits, config = self._limits(), Config()
         rule = replace(config.conversation, limit=limits.share, max_messages=limits.max_messages)
         return MemoryManager(
             None if self.llm is None else _Model(self.llm),
             settings=SimpleNamespace(llm_context_length=limits.context_tokens, tokens_in=_tokens_in),
             config=replace(config, conversation=rule),
             template=_template(self.summarize_prompt),
-            events=workspace.events if workspace else None,
         )
 
     def _refuse_too_long(self, messages: Sequence[ChatMessage], *, replaced: bool = False) -> None:
@@ -270,6 +268,15 @@ def _wire(message: ChatMessage, place: int) -> dict[str, Any]:
     if answered := message.additional_kwargs.get("tool_call_id"):
         raw["tool_call_id"] = str(answered)
     return {**raw, _PLACE: place}
+
+
+def _to_json(message: ChatMessage) -> bytes:
+    """Return the message as LlamaIndex writes it; a lone surrogate, which it refuses, is escaped."""
+    try:
+        text: str = message.model_dump_json()
+    except ValueError:
+        return render_json(message.model_dump(mode="json"))
+    return text.encode()
 
 
 def _call(block: ToolCallBlock) -> dict[str, Any]:
