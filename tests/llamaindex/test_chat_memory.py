@@ -141,8 +141,8 @@ def test_chat_memory_continues_over_the_same_store_after_a_restart():
     store, llm = SimpleChatStore(), Scripted(SUMMARY)
     memory = build_chat_memory(llm, token_limit=400, chat_store=store)
     for n in range(30):
-        memory.put(ChatMessage(role="user", content=f"第 {n} 句\n备份在哪台机器上？"))
-        memory.put(ChatMessage(role="assistant", content=f"第 {n} 个回答：在书房的 NAS 上。"))
+        memory.put(ChatMessage(role="user", content=f"第 {n} 句：我对花生过敏。备份在哪台机器上？"))
+        memory.put(ChatMessage(role="assistant", content=f"第 {n} 个回答：备份在书房的 NAS 上，端口 8443。"))
         memory.get()
     shown, calls = memory.get(), len(llm.prompts)
 
