@@ -31,13 +31,13 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_429, goal=2_300),
     Room("supervisor/storage", most=2_216, goal=1_900),
-    Room("supervisor/protocol", most=4_740, goal=4_100),
+    Room("supervisor/protocol", most=4_732, goal=4_100),
     Room("supervisor/archive", most=4_017, goal=3_900),
     Room("supervisor/extracts", most=891, goal=950),
     Room("supervisor/summaries", most=1_839, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_801, goal=8_000),
     Room("supervisor/longterm", most=1_039, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_609, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_466, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_372, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -50,19 +50,19 @@ ROOMS: Final = (
     Room("supervisor/operations", most=1_868, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_892, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_002, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_131, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_873, goal=1_900),
     Room("supervisor/interfaces", most=1_582, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_226,
+        most=2_232,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_605, goal=48_000)
-MODULES: Final = Room("modules", most=255, goal=270)
-OF_TESTS: Final = Room("tests", most=56_181, goal=48_000)
+ALL: Final = Room("all", most=53_377, goal=48_000)
+MODULES: Final = Room("modules", most=253, goal=270)
+OF_TESTS: Final = Room("tests", most=55_930, goal=48_000)
 
 
 def _lines(path: Path) -> int:
