@@ -97,3 +97,13 @@ def test_session_reads_as_many_files_after_thirty_days_as_after_six(tmp_path: Pa
         world.add(*(message(f"new{n}", f"2026-01-31T09:0{n}", f"新的第 {n} 件事", session=SESSION) for n in range(6)))
         counts.append(len(reads(world, ACTS[name])))
     assert counts[0] == counts[1] < 25
+
+
+def test_session_reads_the_files_that_hold_it_and_no_others(world: World) -> None:
+    days = [f"2026-01-{day:02}" for day in range(1, 21)]
+    world.write([message(f"m{day}", f"{day}T09:00", f"{day} 的备份", session=OTHER) for day in days])
+    world.add(message("mine", "2026-01-03T10:00", "客厅的灯坏了", session=SESSION))
+    world.round("all")
+    world.write([])
+    read_now = reads(world, ACTS["history"])
+    assert [name[:17] for name in read_now if name.startswith("memory/")] == ["memory/2026-01-03"]

@@ -94,6 +94,12 @@ class Broken:
         self.ending.callback(subprocess.run, ["umount", self.root], check=True)
         shutil.copytree(kept, self.root, dirs_exist_ok=True)
 
+    def leave_free(self, count: int) -> None:
+        """Fill the disk but for so many bytes."""
+        found = os.statvfs(self.root)
+        with (self.root / "full").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize - count)
+
     def program(self, name: str, metadata: str) -> None:
         """Have another program installed beside recalld."""
         folder = self.root.parent / "site-packages"
@@ -187,6 +193,16 @@ def by_another_user(it: Broken) -> None:
         pytest.skip("another user can't run what is installed here")
 
 
+def a_disk_that_is_full(it: Broken) -> None:
+    it.on_disk("size=100m")
+    it.leave_free(1 << 20)
+
+
+def a_disk_with_little_room(it: Broken) -> None:
+    it.on_disk("size=100m")
+    it.leave_free(8 << 20)
+
+
 def a_disk_that_is_read_only(it: Broken) -> None:
     it.on_disk("size=1g")
     subprocess.run(["mount", "-o", "remount,ro", it.root], check=True)
@@ -243,7 +259,9 @@ BROKEN: dict[str, tuple[Callable[[Broken], object], set[tuple[str, str]]]] = {
     "files that all may read": (files_that_all_may_read, {("rights", "odd")}),
     "files that their owner may not read": (files_that_their_owner_may_not_read, {("rights", "bad")}),
     "notes outside the workspace": (lambda it: (it.root / "memory" / "笔记").symlink_to(it.root.parent), {("links", "odd")}),
+    "a disk that is full": (a_disk_that_is_full, {("disk", "bad")}),
     "folders that their owner may not write to": (folders_that_their_owner_may_not_write_to, {("rights", "bad")}),
+    "a disk with little room": (a_disk_with_little_room, {("disk", "odd")}),
     "a disk that is read only": (a_disk_that_is_read_only, {("status", "bad")}),
     "days of no chosen zone": (lambda it: it.write("recalld.toml", ""), {("clock", "odd")}),
     "a quarantine that is full": (a_quarantine_that_is_full, {("files", "odd")}),
