@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -49,8 +49,8 @@ _MARKS: Final = str.maketrans("", "", "\u200e\u200f\ufeff")
 _OMITTED: Final = lazy_re(r"[<‹][^<>‹›\n]{1,40}[>›]")
 #: A picture or file that the export has, by its name.
 _ATTACHED: Final = lazy_re(r"[<‹][^<>‹›:：\n]{1,30}[:：]\s*([^<>‹›\n]{1,200})[>›]")
-#: What a browser adds to the name of a file that it has downloaded before.
-_AGAIN: Final = lazy_re(r"\s?\(\d{1,3}\)$")
+#: How many equal messages make two exports one chat.
+_SAME_CHAT: Final = 3
 #: The orders of year, month and day, as places in the date.
 _ORDERS: Final = {"ymd": (0, 1, 2), "dmy": (2, 1, 0), "mdy": (2, 0, 1)}
 _TWO_DIGITS: Final = 100
@@ -155,32 +155,65 @@ def wechat(log: Reading, name: str) -> Talk:
 
 
 def _chat(log: Reading, name: str, channel: str) -> Talk:
-    """
-    Yield the messages of a text file; the number of a message tells it from equal ones.
-
-    Nobody has said that messages are encrypted, which comes first, nor what happens to a group, which an iPhone writes under
-    the name of the group.
-    """
     people, speakers, dates = _survey(log.source, name, channel)
     order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
-    chat = _title(log.source, name)
+    keyed = partial(_keyed_entries, log.source, name, channel, speakers)
+    chat = _known_chat(log, channel, _title(log.source, name), (key for _, key in keyed() if key))
     conversation = Conversation(id=f"{channel}:{chat}", channel=channel, chat="group" if len(people) > 2 else "")
-    same: Counter[tuple[str, ...]] = Counter()
-    for number, (head, person, words) in enumerate(_entries(log.source, name, channel), 1):
-        text = words.strip()
-        if channel == "whatsapp":
-            text = _whatsapp_text(words, is_notice=number == 1 or person not in speakers)
-        if not (person and text):
+    for head, key in keyed():
+        if key is None:
             log.leave_out(channel)
             continue
         at = _time(head, order, log.zone)
         if at is None:
             log.unread["time"] += 1
+        *_, person, text, _ = key
+        speaker = person.strip("~ \u202f")
+        yield conversation, Said(id=_identity(channel, chat, key), at=at, role="user", text=text, name=speaker)
+
+
+def _keyed_entries(
+    source: Source, name: str, channel: str, speakers: set[str]
+) -> Iterator[tuple[re.Match[str], tuple[str, ...] | None]]:
+    """
+    Yield the head of each message, and what tells it from the rest: time, person, text, its number among equal ones.
+
+    That is None for what nobody said: that messages are encrypted, which comes first, and what happens to a group, which an
+    iPhone writes under the name of the group.
+    """
+    same: Counter[tuple[str, ...]] = Counter()
+    for number, (head, person, words) in enumerate(_entries(source, name, channel), 1):
+        text = words.strip()
+        if channel == "whatsapp":
+            text = _whatsapp_text(words, is_notice=number == 1 or person not in speakers)
         key = (head["date"], head["hour"], head["minute"], str(head["second"]), person, text)
         same[key] += 1
-        digest = hashlib.sha256("\n".join((chat, *key, str(same[key]))).encode()).hexdigest()
-        identity, speaker = f"{channel}:{digest[:16]}", person.strip("~ \u202f")
-        yield conversation, Said(id=identity, at=at, role="user", text=text, name=speaker)
+        yield head, (*key, str(same[key])) if person and text else None
+
+
+def _identity(channel: str, chat: str, key: tuple[str, ...]) -> str:
+    digest = hashlib.sha256("\n".join((chat, *key)).encode()).hexdigest()
+    return f"{channel}:{digest[:16]}"
+
+
+def _known_chat(log: Reading, channel: str, title: str, keys: Iterable[tuple[str, ...]]) -> str:
+    """
+    Return the chat of the workspace that has messages of the file; *title*, by the name of the file, where none has.
+
+    An export says nothing of its chat but what was said in it, and its file may have been renamed.
+    """
+    sessions = (session for session in log.sessions() if session.startswith(f"{channel}:"))
+    chats = sorted(session.removeprefix(f"{channel}:") for session in sessions)
+    if not chats or title in chats:
+        return title
+    known: Counter[str] = Counter()
+    total = 0
+    for total, key in enumerate(keys, 1):
+        known.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
+        for chat, count in known.most_common(1):
+            if count >= _SAME_CHAT:
+                return chat
+    return next((chat for chat, count in known.most_common(1) if count == total), title)
 
 
 def _survey(source: Source, name: str, channel: str) -> tuple[set[str], set[str], list[list[int]]]:
@@ -218,7 +251,6 @@ def _title(source: Source, name: str) -> str:
     if stem.lower() in ("_chat", "chat"):  # an iPhone names the archive alone
         stem = PurePosixPath(name).parent.name.removesuffix(".zip") or source.path.stem
         stem = source.path.parent.name if stem.lower() in ("_chat", "chat") else stem
-    stem = _AGAIN.sub("", stem)
     match = _own_words("chat").fullmatch(stem)
     return match[match.lastindex or 0] if match else stem
 

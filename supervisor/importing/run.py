@@ -146,7 +146,15 @@ def bring_in(
 def reading_of(ws: Workspace, source: Source, now: datetime, dates: str = "", **about: Any) -> Reading:
     """Return what the readers of a source get that is imported into this workspace."""
     ws.journal.refresh()
-    return Reading(source=source, zone=ws.zone, latest=now + ws.config.archive.future_limit, dates=dates, **about)
+    return Reading(
+        source=source,
+        zone=ws.zone,
+        latest=now + ws.config.archive.future_limit,
+        dates=dates,
+        sessions=lambda: {session for file in ws.memory.dated() for session in file.sessions},
+        is_known=ws.journal.has_written,
+        **about,
+    )
 
 
 class Import:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, Final, TypeAlias
@@ -58,15 +58,18 @@ class Reading:
     What a reader gets: the *source*, and the *zone* of times without one; and where it counts what it does not take.
 
     No time after *latest* is believed, but where another workspace has filed it. *dates* is the order of day and month, "" to
-    find it. A file that may not be whole yet is passed over, and put into *waits*, but for those in *settled*. `unread` counts
-    the entries that could not be read, by their kind; `left_out` counts those that are no talk, by the name that their program
-    gives to their kind. Only what *wanted* accepts is taken.
+    find it. *sessions* returns the conversations that the workspace has, *is_known* whether it has a message of this id. A file
+    that may not be whole yet is passed over, and put into *waits*, but for those in *settled*. `unread` counts the entries that
+    could not be read, by their kind; `left_out` counts those that are no talk, by the name that their program gives to their
+    kind. Only what *wanted* accepts is taken.
     """
 
     source: Source
     zone: tzinfo
     latest: datetime
     dates: str = ""
+    sessions: Callable[[], Iterable[str]] = tuple
+    is_known: Callable[[str], bool] = bool
     wanted: Callable[[Conversation, Said], object] = lambda _conversation, _entry: True
     settled: Container[str] | None = None
     waits: set[str] = field(default_factory=set)

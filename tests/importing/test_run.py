@@ -188,10 +188,10 @@ def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsy
     assert '"me": "Jonas"' in printed("--me", "Jonas", "--json")
 
 
-def test_import_of_whatsapp_downloaded_again_goes_on_with_the_same_chat(world, log):
+def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world, log):
     path = made.whatsapp(log)
     first = run(world, path)
-    renamed = log / "WhatsApp Chat with Mira (1).txt"
+    renamed = log / "Mira, the newest.txt"
     renamed.write_text(path.read_text(encoding="utf-8") + "[14.01.26, 09:00:00] Mira: 带上手套\n", encoding="utf-8")
     other = log / "WhatsApp Chat with Ole.txt"
     other.write_text("[14.01.26, 09:00:00] Ole: hi\n", encoding="utf-8")
