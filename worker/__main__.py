@@ -112,6 +112,8 @@ def crew(pool_file: Path, report: Callable[[Mapping[str, object]], None]) -> Non
 
     environ = dict(os.environ)
     profiles = read_profiles(pool_file)
+    if profiles.notice:
+        report({"notice": profiles.notice})
     keys = profiles.crew
     seal = Seal.of(keys.key_env, environ)
     broker = Broker(environ.get("RECALLD_POOL_URL", ""), keys.prefix)
