@@ -208,7 +208,8 @@ def _known_chat(log: Reading, channel: str, title: str, keys: Iterable[tuple[str
         return title
     known: Counter[str] = Counter()
     total = 0
-    for total, key in enumerate(keys, 1):
+    for key in keys:
+        total += 1
         known.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
         for chat, count in known.most_common(1):
             if count >= _SAME_CHAT:
