@@ -38,7 +38,7 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_801, goal=8_000),
     Room("supervisor/longterm", most=1_039, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_466, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_372, goal=1_400),
+    Room("supervisor/pool worker/crew.py", most=1_390, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_358,
@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_456, goal=2_200),
     Room("supervisor/checks", most=2_834, goal=2_100),
-    Room("supervisor/importing", most=2_430, goal=1_400),
+    Room("supervisor/importing", most=2_474, goal=1_400),
     Room("supervisor/operations", most=1_868, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_892, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_002, goal=2_000),
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_582, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_232,
+        most=2_234,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_377, goal=48_000)
+ALL: Final = Room("all", most=53_441, goal=48_000)
 MODULES: Final = Room("modules", most=253, goal=270)
-OF_TESTS: Final = Room("tests", most=55_958, goal=48_000)
+OF_TESTS: Final = Room("tests", most=55_970, goal=48_000)
 
 
 def _lines(path: Path) -> int:
