@@ -145,28 +145,18 @@ class DropBox:
 class Stores(Protocol):
     """What the steps of the archive use of a workspace."""
 
-    @property
-    def config(self) -> Config: ...
-    @property
-    def files(self) -> Files: ...
-    @property
-    def events(self) -> Events: ...
-    @property
-    def history(self) -> HistoryStore: ...
-    @property
-    def journal(self) -> SeenJournal: ...
-    @property
-    def memory(self) -> MemoryFolder: ...
-    @property
-    def drop_box(self) -> DropBox: ...
-    @property
-    def quarantine(self) -> Quarantine: ...
-    @property
-    def attachments(self) -> Attachments: ...
-    @property
-    def deletions(self) -> Deletions: ...
-    @property
-    def task_queue(self) -> TaskQueue: ...
+    config: Config
+    files: Files
+    events: Events
+    history: HistoryStore
+    journal: SeenJournal
+    memory: MemoryFolder
+    drop_box: DropBox
+    quarantine: Quarantine
+    attachments: Attachments
+    deletions: Deletions
+    task_queue: TaskQueue
+
     @property
     def caps(self) -> Caps: ...
     @property
