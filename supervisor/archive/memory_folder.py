@@ -21,7 +21,7 @@ from ..storage.control import note
 from ..storage.disk import Stat
 from ..storage.errors import Busy
 from ..storage.files import Files, FileVersion, digest_of
-from ..storage.keeping import ReplacedTexts, kept_name
+from ..storage.keeping import ReplacedTexts, kept_name, move_across
 from ..text.foreign_text import text_of
 from .coverage import ExistingSummary, MemoryFile, copies, existing_summary, memory_file
 
@@ -190,7 +190,7 @@ class MemoryFolder:
         target = self._paths.original(name)
         self._files.make_folder(target.parent, lasting=True)
         try:
-            self._files.move(self._paths.dated(name), target)
+            move_across(self._files, self._paths.dated(name), target)
         except FileNotFoundError:
             return False
         except FileExistsError:

@@ -20,7 +20,7 @@ from ..protocol.message import History, Key, Message
 from ..protocol.paths import WorkspacePaths
 from ..storage.control import UNLIMITED, Control, note
 from ..storage.files import Files
-from ..storage.keeping import ReplacedTexts
+from ..storage.keeping import ReplacedTexts, move_across
 from ..text.foreign_text import parts_of
 from .append import Stores
 from .coverage import MemoryFile, covered, names_ever
@@ -172,7 +172,7 @@ class Trash:
         self._journal.record("pruned", sorted(names))
         self._files.make_folder(self._paths.trash, lasting=True)
         for name in names:
-            self._files.move(self._paths.original(name), self._paths.trash / name)
+            move_across(self._files, self._paths.original(name), self._paths.trash / name)
             self._files.disk.touch(self._paths.trash / name)  # its age here is that of the pruning
         note("pruned", files=list(names), count=len(names))
 
@@ -184,7 +184,7 @@ class Trash:
             return False
         for old, new in places.items():
             self._files.make_folder(new.parent, lasting=True)
-            self._files.move(old, new)
+            move_across(self._files, old, new)
         self._journal.record("pruned", sorted(names), back=True)
         return True
 

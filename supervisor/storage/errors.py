@@ -314,7 +314,6 @@ _SYSTEM: Final = {
     errno.EACCES: msgid("Permission denied"),
     errno.EPERM: msgid("Operation not permitted"),
     errno.EROFS: msgid("Read-only file system"),
-    errno.EXDEV: msgid("the folders of a workspace have to be on one disk"),
     errno.EIO: msgid("Input/output error"),
     errno.EISDIR: msgid("Is a directory"),
     errno.ENOTDIR: msgid("Not a directory"),

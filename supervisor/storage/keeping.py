@@ -1,5 +1,5 @@
 """
-Files that are kept: under a name made of their content, or as a version that was replaced.
+Files that are kept: under a name made of their content, as a version that was replaced, or moved to another file system.
 
 Pictures, copies in the quarantine and versions that were replaced are named by what is in them. Once such a file is there, its
 bytes may be deleted elsewhere. A synchroniser, another program or a person may have left a half file, a foreign one, a folder,
@@ -11,10 +11,14 @@ is replaced, or moved there when it is deleted; its age is that of its entry in 
 is younger than thirty days, since that is how long a person may need to miss a text; all of them together have a limit, within
 which the newest are kept. The age is measured at the newest entry, or by the clock where that is earlier: a clock that is ahead
 drops nothing by itself.
+
+A folder of a workspace, such as `memory/`, may be a file system of its own. A rename between two fails, so the file is copied,
+and then deleted: its bytes are durable in the new place before the old one goes, and a crash leaves the old one, or both.
 """
 
 from __future__ import annotations
 
+import errno
 import itertools
 import stat as modes
 from contextlib import suppress
@@ -23,7 +27,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ..text.lazy_re import lazy_re
-from .disk import Stat
+from .disk import Disk, Stat
 from .errors import Conflict
 from .files import Files, digest_of
 
@@ -146,3 +150,43 @@ class ReplacedTexts:
             self._files.disk.rmdir(path)
         elif stat:
             self._files.remove(path)
+
+
+def move_across(files: Files, old: Path, new: Path) -> None:
+    """
+    Move a file or a folder, durably; FileExistsError when the new name is taken.
+
+    Between file systems: Conflict when a file is changed meanwhile, which then stays; OSError (EXDEV), before anything is
+    moved, for what is neither a file nor a folder of files.
+    """
+    try:
+        files.move(old, new)
+    except OSError as error:
+        if error.errno != errno.EXDEV or not _is_plain(files.disk, old):
+            raise
+        _copy_and_delete(files, old, new)
+
+
+def _copy_and_delete(files: Files, old: Path, new: Path) -> None:
+    stat = files.disk.stat(old)
+    if stat and modes.S_ISDIR(stat.mode):
+        files.disk.mkdir(new)
+        for name in files.disk.names(old):
+            _copy_and_delete(files, old / name, new / name)
+        files.disk.sync_folder(new.parent)
+        files.disk.rmdir(old)
+    elif version := files.read_stable(old):
+        files.create_from(new, (version.data,))
+        files.disk.touch(new, version.stat.mtime_ns)
+        if files.read_stable(old) != version:  # subtle: nothing may come between this check and the deletion
+            files.remove(new)
+            raise Conflict(old)
+        files.disk.unlink(old)
+
+
+def _is_plain(disk: Disk, path: Path) -> bool:
+    """True if it is a file, or a folder with nothing but files and folders in it, at any depth."""
+    stat = disk.stat(path)
+    if stat and modes.S_ISDIR(stat.mode):
+        return all(_is_plain(disk, path / name) for name in disk.names(path))
+    return stat is not None and modes.S_ISREG(stat.mode)

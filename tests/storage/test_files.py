@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ import pytest
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import Busy, Conflict
 from recalld.supervisor.storage.files import Files, FileVersion
+from recalld.supervisor.storage.keeping import move_across
 
 OLD, NEW, THEIRS = "[旧]".encode(), "[新的]".encode(), "[别人的]".encode()
 
@@ -227,3 +229,49 @@ def test_sweep_beside_writers_keeps_what_this_process_is_writing(tmp_path):
     assert mine.sweep(tmp_path, now=long_ago) == 1
     assert [*tmp_path.iterdir()] == [writing]
     assert mine.sweep(tmp_path) == 1
+
+
+# ── another file system ──────────────────────────────────────────────────────
+
+
+class TwoDisks(RealDisk):
+    """A disk on which `旁` is a mount of its own: no name goes from there to elsewhere, or back."""
+
+    def rename_new(self, old, new):
+        if ("旁" in old.parts) != ("旁" in new.parts):
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(new))
+        super().rename_new(old, new)
+
+
+def test_move_across_keeps_bytes_and_times(tmp_path):
+    files = Files(TwoDisks())
+    folder = tmp_path / "旅行" / "里"
+    folder.mkdir(parents=True)
+    (folder / "京都.md").write_text("去京都")
+    os.utime(folder / "京都.md", ns=(5, 7))
+    (tmp_path / "旁").mkdir()
+    move_across(files, tmp_path / "旅行", tmp_path / "旁" / "旅行")
+    moved = tmp_path / "旁" / "旅行" / "里" / "京都.md"
+    assert (moved.read_text(), moved.stat().st_mtime_ns, (tmp_path / "旅行").exists()) == ("去京都", 7, False)
+    with pytest.raises(FileExistsError):
+        move_across(files, tmp_path / "旁", tmp_path / "旁")
+
+
+def test_move_across_leaves_what_it_cannot_copy_or_what_is_changed(tmp_path):
+    class Editor(TwoDisks):
+        def touch(self, path, mtime_ns=None):
+            super().touch(path, mtime_ns)
+            (tmp_path / "笔记.md").write_text("刚改的")
+
+    (tmp_path / "旁").mkdir()
+    (tmp_path / "笔记.md").write_text("旧的")
+    with pytest.raises(Conflict):
+        move_across(Files(Editor()), tmp_path / "笔记.md", tmp_path / "旁" / "笔记.md")
+    (tmp_path / "夹").mkdir()
+    (tmp_path / "夹" / "一.md").write_text("一")
+    (tmp_path / "夹" / "链接").symlink_to("/etc/passwd")
+    with pytest.raises(OSError, match="cross-device") as refused:
+        move_across(Files(TwoDisks()), tmp_path / "夹", tmp_path / "旁" / "夹")
+    assert refused.value.errno == errno.EXDEV
+    assert (tmp_path / "笔记.md").read_text() == "刚改的"
+    assert sorted(one.name for one in tmp_path.rglob("*")) == sorted(["旁", "笔记.md", "夹", "一.md", "链接"])

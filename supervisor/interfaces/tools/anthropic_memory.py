@@ -30,7 +30,7 @@ from ...protocol.paths import day_of_name, is_foreign
 from ...storage.control import acting, author, noting
 from ...storage.disk import Stat, place_below
 from ...storage.errors import BadRequest, SupervisorError, as_supervisor_error
-from ...storage.keeping import kept_name
+from ...storage.keeping import kept_name, move_across
 from ...storage.texts import Text, msgid
 from ...text.foreign_text import LONGEST_GIVEN
 from ...text.lazy_re import lazy_re
@@ -182,7 +182,7 @@ class AnthropicMemory:
             for n in itertools.count(1):
                 # moved, not copied: what an editor saves meanwhile is kept as well
                 with contextlib.suppress(FileExistsError):
-                    self._files.move(place, name.with_stem(f"{name.stem}-{n}") if n > 1 else name)
+                    move_across(self._files, place, name.with_stem(f"{name.stem}-{n}") if n > 1 else name)
                     break
         return f"Successfully deleted {path}"
 
@@ -198,7 +198,7 @@ class AnthropicMemory:
                 raise BadRequest("new_path", Text("{path!r} is inside the old path; give another one", path=new_path))
             self._files.make_folder(new.parent)
             self._files.ensure_durable(old)
-            self._files.move(old, new)
+            move_across(self._files, old, new)
         return f"Successfully renamed {old_path} to {new_path}"
 
     def _place(self, path: str) -> Path:
