@@ -156,11 +156,14 @@ class Diary:
 
     def _with_untold(self, data: bytes, acts: bytes, new: int, language: Language) -> bytes:
         """Return the diary with the lines of the *new* acts, the newest ones, and of those that a crash kept from it."""
-        ids = [match[1].decode() for line in data.split(b"\n") if (match := _ID.match(line))]
+        *whole, torn = data.split(b"\n")
+        ids = [match[1].decode() for line in whole if (match := _ID.match(line))]
         kept = _parsed(acts)
         place = [*kept].index(ids[-1]) + 1 if ids and ids[-1] in kept else len(kept) - new
         lines = b"".join(self._line(act, language) for act in [*kept.values()][place:])
-        # a person writes without a line break
+        # the power may leave zeros; else a person writes without a line break
+        if torn and lines.startswith(torn.rstrip(b"\0")):
+            data = data[: -len(torn)]
         return data + (b"\n" if lines and not data.endswith(b"\n") else b"") + lines
 
     def _line(self, act: Act, language: Language) -> bytes:

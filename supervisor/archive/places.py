@@ -21,11 +21,8 @@ from ..text.lazy_re import lazy_re
 Way: TypeAlias = Literal["messages", "lines", "file", "remade", "names", "person", "none"]
 _DAY: Final = r"\d{4}-\d{2}-\d{2}"
 #: What the next supervisor, or a forgetting, deletes: questions in words of messages, which recalld 0.26 and before kept, and
-#: tables of later versions, until 0.33.
-LEFT: Final = (
-    *(".recalld/canaries.jsonl", ".recalld/files.json", ".recalld/found.json", ".recalld/long-term.json"),
-    ".recalld/unread.json",
-)
+#: tables of later versions, until 0.40.
+LEFT: Final = (".recalld/canaries.jsonl", ".recalld/files.json", ".recalld/found.json", ".recalld/long-term.json")
 #: The name of a file that is being written.
 _TEMPORARY: Final = r"\.[^/]+\.[0-9a-z]+-[0-9]+\.tmp"
 

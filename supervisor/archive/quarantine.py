@@ -2,18 +2,20 @@
 Copies of everything that could not be read, in `.recalld/quarantine/` (docs/reference/protocol.md, 5).
 
 Nothing that is damaged is overwritten or skipped for good before there is a copy of it. A damaged history of which a part can't
-be read has a second copy, `history.json.<12 hex digits>.unread`, until a person has dealt with it and deletes that (5.4).
+be read has a second copy, `history.json.<12 hex digits>.unread`, until a person has dealt with it and deletes that (5.4). Up to
+0.40 the first copy was listed in `.recalld/unread.json`, which is still read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from ..storage.files import Files, digest_of
 from ..storage.keeping import keep_by_content
-from ..storage.lenient_json import recover
+from ..storage.lenient_json import parse_json, recover
 from ..text.foreign_text import encoding_of
 from ..text.lazy_re import lazy_re
 from ..text.record import record
@@ -60,9 +62,16 @@ class Quarantine:
 
     def unread(self, known: Collection[str]) -> list[Unread]:
         """Return what of the copies is not read, and not given up, but for messages whose ids are *known*."""
-        names = sorted(name for name in self._files.disk.names(self._folder) if name.endswith(_UNREAD))
-        versions = [(name, self._files.read_stable(self._folder / name)) for name in names]
+        names = {name for name in self._files.disk.names(self._folder) if name.endswith(_UNREAD)} | self._listed()
+        versions = [(name, self._files.read_stable(self._folder / name)) for name in sorted(names)]
         return [*filter(None, (unread_of(name, version.data, known) for name, version in versions if version))]
+
+    def _listed(self) -> set[str]:
+        """Return the names of the copies that recalld listed up to 0.40; none of a list that somebody has written over."""
+        version = self._files.read_stable(self._folder.parent / "unread.json")
+        with suppress(ValueError, TypeError, LookupError):
+            return {Path(piece["name"]).name for piece in parse_json(version.data)["unread"]} if version else set()
+        return set()
 
 
 @record(kw_only=True)

@@ -214,13 +214,13 @@ class View:
         keys = self.paths.keys() if originals else {key for key, path in self.paths.items() if self._tier(path) != "original"}
         best = self._ranked(query, keys, near)
         if near and not near.stands_out and not any(hit.is_worded for hit in best):
-            return self._without_hits(query)
+            return self._without_hits(query, is_strong=False)
         outcome = verdict(query, best, self.corpora[0], near)
         kept = [hit for hit in best if hit.score >= least and hit.score]
         if query.is_of_days:  # what stands next to a message about the day is about something else
             kept = [hit for hit in kept if hit.matching(query.words) or related_words_in(query, hit)]
         if not kept:
-            return self._without_hits(query)
+            return self._without_hits(query, is_strong=outcome.is_strong)
         hits = tuple(self._hit(query, hit) for hit in kept[:limit])
         return Answer(hits, is_strong=outcome.is_strong, evidence=outcome.evidence)
 
@@ -269,13 +269,13 @@ class View:
             why = ["window"]
         return Hit(self.passage_of(scored.candidate), round(scored.score, 4), (*why, *scored.because), scored.parts)
 
-    def _without_hits(self, query: Query) -> Answer:
-        """Return the answer without hits: which words of the request are everywhere, and which are nowhere."""
+    def _without_hits(self, query: Query, *, is_strong: bool) -> Answer:
+        """Return the answer without hits: the words of the request that are everywhere, or else those that are nowhere."""
         frequency, size = self.corpora[0].frequency, self.corpora[0].size
         words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
-        everywhere = tuple(word for word in words if 2 * frequency(word) > size)
-        nowhere = tuple(word for word in words if not frequency(word))
-        return Answer(everywhere=everywhere, nowhere=nowhere, evidence=0.0 if everywhere else 1.0)
+        if is_strong:
+            return Answer(everywhere=tuple(word for word in words if 2 * frequency(word) > size))
+        return Answer(nowhere=tuple(word for word in words if not frequency(word)))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Document]:
         counts, idf = weighed(query), self.corpora[0].idf

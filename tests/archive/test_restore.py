@@ -118,6 +118,18 @@ def test_restore_history_says_what_it_could_not_read_until_it_is_deleted(world):
     assert world.archived_texts() == sorted(raw["text"] for raw in said)
 
 
+def test_status_tells_of_a_copy_that_recalld_0_40_listed_as_unread(world):
+    data = b'[{"role": "user", "text": \xe2\x80\x9cthe spare key\xe2\x80\x9d}]'
+    world.ws.quarantine.keep("history.json", data)
+    (kept,) = world.paths.quarantine.iterdir()
+    listed = {"name": kept.name, "messages": 1, "bytes": len(data), "encoding": ""}
+    world.put(".recalld/unread.json", json.dumps({"format": 1, "unread": [listed]}))
+    world.settle()
+    assert kept.name in wrong(world)[0]
+    kept.unlink()
+    assert wrong(world) == []
+
+
 def test_restore_history_names_the_encoding(world):
     spoken = [message("1", "2026-01-31T09:00", text="备份好了，在 /srv/backup。"), message("2", "2026-01-31T09:01", "ok")]
     world.write(json.dumps(spoken, ensure_ascii=False).encode("gbk"))

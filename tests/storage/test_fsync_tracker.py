@@ -56,6 +56,16 @@ def test_intake_fsyncs_the_memory_folder_before_it_rebuilds_the_journal(world: W
     assert disk.done.index(("sync", world.paths.memory)) < disk.done.index(("append", world.paths.seen))
 
 
+def test_queue_requeue_fsyncs_a_result_before_it_removes_the_task(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-10T09:00")])
+    world.round("all")
+    (task,) = (path.name for path in world.ws.task_queue.queue.iterdir())
+    world.work()
+    (world.ws.task_queue.running / task).write_text("一个死掉的工作进程留下的")
+    world.reopen(disk=disk)
+    assert disk.settled_before(world.ws.task_queue.results / task, ("unlink", world.ws.task_queue.running / task))
+
+
 @pytest.mark.parametrize("by", ["round", "repair"])
 def test_duplicate_is_removed_once_the_one_that_stays_is_fsynced(world: World, disk: Watched, by: str) -> None:
     """A round keeps the original; `fsck --repair` what may be a person's copy."""
@@ -71,6 +81,16 @@ def test_duplicate_is_removed_once_the_one_that_stays_is_fsynced(world: World, d
     else:
         world.repair()
         assert disk.settled_before(here, ("unlink", moved))
+
+
+def test_intake_fsyncs_an_adopted_note_before_it_journals_its_messages(world: World, disk: Watched) -> None:
+    note = world.paths.memory / "2026-01-10-过敏.md"
+    note.write_text("- 我对花生过敏。\n")
+    world.write([{**message("a", "2026-01-10T09:00"), "archived": True}])
+    world.reopen(disk=disk)
+    world.round()
+    assert disk.settled_before(note, None)
+    assert disk.done.index(("sync", note)) < disk.done.index(("append", world.paths.seen))
 
 
 def test_quarantine_fsyncs_a_copy_that_another_process_made(world: World, disk: Watched) -> None:
@@ -105,6 +125,23 @@ def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: Worl
     assert world.append(said) == ["a"]
     assert disk.settled_before(waiting, None)
     assert list(world.paths.drop_box.iterdir()) == [waiting]
+
+
+def test_workspace_prepare_fsyncs_the_parents_of_its_folders(world: World, disk: Watched) -> None:
+    world.reopen(disk=disk)
+    roots = (world.paths.memory, world.paths.state, world.paths.worker, world.paths.drop_box.parent)
+    assert all(("sync", folder.parent) in disk.done for folder in (*roots, world.paths.drop_box, world.ws.task_queue.failed))
+
+
+def test_history_fsyncs_a_foreign_version_before_it_becomes_the_backup(world: World, disk: Watched) -> None:
+    world.reopen(disk=disk)
+    world.write([message("a", "2026-01-30T09:00", "没有落盘的一句")])
+    world.round("all")
+    backup = disk.done.index(("rename", world.paths.history_backup))
+    assert ("sync", world.paths.history) in disk.done[:backup]
+    disk.made.clear()
+    world.ws.history.change(lambda history: history[:-1])
+    assert ("sync", world.paths.history) not in disk.done  # this one is ours, and was synced before it had its name
 
 
 def test_fsync_tracker_syncs_a_file_again_after_a_rewrite_in_place(world: World, disk: Watched) -> None:
