@@ -75,7 +75,8 @@ def test_what_is_the_owners_alone_is_403_in_a_group(service: Service):
 
 
 def test_folder_in_place_of_a_file_is_422(service: Service):
-    service.problem(422, "POST", "/api/restore", {})
+    (service.world.root / "memory.md").mkdir()
+    service.problem(422, "POST", "/api/long_term_text")
 
 
 LEFT = [

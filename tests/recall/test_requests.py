@@ -136,3 +136,10 @@ def test_recall_finds_a_week_of_a_month_in_order(september, question):
 def test_recall_finds_a_word_by_another_that_is_the_same(tmp_path, said, question):
     world = world_of(tmp_path, [said, "遛狗", "写报告，手机密码改了", "大门钥匙换了"])
     assert world.search(question).hits[0].unit.text == said
+
+
+def test_recall_finds_nothing_for_small_talk_in_words_that_are_everywhere(tmp_path):
+    coffee = world_of(tmp_path, [f"今天喝咖啡{n % 4 + 1}杯，第{n}次记录" for n in range(20)])
+    assert [coffee.search(noise).hits for noise in ("谢谢你，今天天气真好", "今天天气不错")] == [(), ()]
+    newest, *_ = coffee.search("今天喝了几杯咖啡").hits
+    assert "第19次" in newest.unit.text
