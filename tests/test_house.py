@@ -32,7 +32,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_429, goal=2_300),
     Room("supervisor/storage", most=2_259, goal=1_900),
     Room("supervisor/protocol", most=4_732, goal=4_100),
-    Room("supervisor/archive", most=4_007, goal=3_900),
+    Room("supervisor/archive", most=4_016, goal=3_900),
     Room("supervisor/extracts", most=891, goal=950),
     Room("supervisor/summaries", most=1_839, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_801, goal=8_000),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_474, goal=48_000)
+ALL: Final = Room("all", most=53_483, goal=48_000)
 MODULES: Final = Room("modules", most=253, goal=270)
-OF_TESTS: Final = Room("tests", most=55_915, goal=48_000)
+OF_TESTS: Final = Room("tests", most=55_972, goal=48_000)
 
 
 def _lines(path: Path) -> int:
