@@ -17,8 +17,8 @@ __all__ = ["build_chat_memory", "load_memory_config"]
 #: Classes of earlier versions, and what does their work now.
 _LEFT = {
     "RecalldMemoryBlock": "RecalldMemoryBlock has left; `inject` and `append` of `recalld.Memory` do its work",
-    "FileChatStore": "FileChatStore has left; give a chat store of LlamaIndex, such as a SimpleChatStore. Its chats are in "
-    ".recalld/sessions/chat-*.jsonl, in each line a message as LlamaIndex writes it",
+    "FileChatStore": "FileChatStore has left; give a chat store of LlamaIndex that keeps chats on a disk (SQLite, Redis, Postgres). "
+    "Its chats are in .recalld/sessions/chat-*.jsonl, in each line but the first a message as LlamaIndex writes it",
 }
 
 

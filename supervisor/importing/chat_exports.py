@@ -115,6 +115,7 @@ def _claude_message(log: Reading, message: Mapping[str, Any]) -> Said:
     """Return a message with the names of its files, and the text that was pasted."""
     identity, at = text_of(message, "uuid"), read_instant(message.get("created_at"), log.zone)
     content = message.get("content")
+    log.leave_out_tools(content)
     text = words(content) if content else text_of(message, "text")
     attached = [
         part for field in ("attachments", "files", "files_v2") for part in message.get(field) or [] if isinstance(part, dict)
@@ -167,16 +168,17 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
     if not (isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"]):
         log.unread["message"] += 1
         return
-    if message["role"] in ("system", "developer", "tool", "function"):
+    if message["role"].lower() in ("system", "developer", "tool", "function"):
         log.leave_out(message["role"])
         return
+    log.leave_out_tools(message.get("content"))
     at = next((t for field in _TIMES if (t := read_instant(message.get(field), log.zone))), None)
     identity, role = text_of(message, "id") or place, role_of(message["role"])
     text = words(message.get("content") or message.get("text"))
     if not text:
-        if "tool_calls" in message or isinstance(message.get("content"), list):
+        if "tool_calls" in message or "function_call" in message:
             log.leave_out("tool_calls")
-        else:
+        elif not isinstance(message.get("content"), list):
             log.unread["message"] += 1
         return
     about = {field: text_of(message, field) for field in ("chat", "project")}

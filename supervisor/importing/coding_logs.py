@@ -90,7 +90,10 @@ def claude_code(log: Reading, name: str) -> Talk:
     What was taken back is left out: of several questions to one message the last one holds.
     """
     for _, parts in groupby(_kept(log, name), key=itemgetter(0)):
-        yield from _claude_code_message([record for _, record in parts], name, log.zone)
+        records = [record for _, record in parts]
+        for record in records:
+            log.leave_out_tools(record["message"].get("content"))
+        yield from _claude_code_message(records, name, log.zone)
 
 
 def _kept(log: Reading, name: str) -> Iterator[tuple[object, dict[str, Any]]]:

@@ -80,7 +80,8 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
     files: dict[Kind, list[str]] = {}
     unknown: list[str] = []
     kinds = [kind for kind in KINDS if kind.name == name] or KINDS
-    states = {PurePosixPath(member).parent for member in source.named("history.json")}
+    histories = source.named("history.json") if name in ("", WORKSPACE.name) else ()
+    states = {PurePosixPath(member).parent for member in histories}
     # a history comes last: it may have a message that a dated file has, without the time
     for member in sorted(source.names, key=lambda member: (member.endswith("history.json"), member)):
         kind = next((kind for kind in kinds if member.endswith(kind.ends) and kind.knows(source, member)), None)

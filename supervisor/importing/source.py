@@ -187,7 +187,8 @@ class Source:
                 continue
             parts = parts_of(info.orig_filename)
             name, is_link = prefix + "/".join(parts), stat.S_ISLNK(info.external_attr >> 16)
-            if not parts or is_link or name in self._members or len(self._members) >= _MOST_MEMBERS:
+            is_archive = name.lower().endswith(".zip")
+            if not parts or is_link or is_archive or name in self._members or len(self._members) >= _MOST_MEMBERS:
                 self.left_out.append(prefix + info.filename)
                 continue
             if info.flag_bits & 1:

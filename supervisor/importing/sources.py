@@ -195,14 +195,18 @@ class Taking:
             waits = self._bring_in(root, names, control)
         except FileNotFoundError:  # it has left meanwhile
             return
-        except NotImported as error:
+        except (NotImported, PermissionError) as error:
+            place = Path(error.path if isinstance(error, NotImported) else os.fsdecode(error.filename or "/"))
+            if not place.is_relative_to(root):
+                raise  # it is the workspace's own trouble
             if len(names) > 1:
-                faulty = [name for name in names if Path(error.path).is_relative_to(root / name)] or names[: len(names) // 2]
+                faulty = [name for name in names if place.is_relative_to(root / name)] or names[: len(names) // 2]
                 for part in (faulty, [name for name in names if name not in faulty]):
                     self._read(root, part, control)
                 return
             waits = set()
-            self._leave_out(root, names, error.why)
+            why = error.why if isinstance(error, NotImported) else Text("it can't be read ({why})", why=why_refused(error))
+            self._leave_out(root, names, why)
         if not control.should_stop():
             for key in (_key(root, name) for name in {*names} - waits):
                 self.state.done[key] = self.state.pending.pop(key)[0]

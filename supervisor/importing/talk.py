@@ -80,6 +80,12 @@ class Reading:
         """Count an entry that is no talk."""
         self.left_out[printable_line(kind)[:_KIND_CHARS]] += 1
 
+    def leave_out_tools(self, content: object) -> None:
+        """Count the calls of tools among the parts of a message."""
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, dict) and part.get("type") in ("tool_use", "toolCall", "function_call"):
+                self.leave_out(part["type"])
+
     def may_wait(self, name: str) -> bool:
         """Return whether the file is passed over for now; it is then in `waits`."""
         if self.settled is None or name in self.settled:

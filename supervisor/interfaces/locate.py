@@ -148,7 +148,8 @@ def ask_supervisor(root: str, fields: dict[str, Any], take_s: float = _ACKNOWLED
             line.sendall(request)
             acknowledged, _, data = line.recv(1 << 16).partition(b"\n")
             line.settimeout(float(json.loads(acknowledged)["within"]))
-            return json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b""))), False
+            answer = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))
+            return answer if isinstance(answer, dict) else None, False
     except (TimeoutError, BlockingIOError):  # the latter if the socket's backlog is full
         return None, True
     except (OSError, ValueError, KeyError, TypeError):

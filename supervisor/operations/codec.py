@@ -72,6 +72,7 @@ def from_json(operation: Operation[Any, Any], given: object) -> Any:
         raise BadRequest("request", Text("they are no JSON object"))
     names = _names(operation.request)
     refuse_unknown(given, names)
+    given = {key: int(value) if type(value) is float and value.is_integer() else value for key, value in given.items()}
     try:
         # JSON has objects for requests and arrays for sequences; pydantic's strict mode for Python refuses both
         kind: Any = operation.request

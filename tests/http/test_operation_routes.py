@@ -70,6 +70,11 @@ def test_caller_that_is_wrong_is_refused(unchanged: Service, who):
     assert unchanged.problem(400, "POST", f"/api/stats?{who}")["field"] in ("chat", "group")
 
 
+def test_whole_number_may_have_a_point(unchanged: Service):
+    assert unchanged.ask("POST", "/api/search", {"query": "花生", "limit": 3.0}).status_code == 200
+    assert unchanged.problem(400, "POST", "/api/search", {"query": "花生", "limit": 3.5})["field"] == "limit"
+
+
 def test_what_is_the_owners_alone_is_403_in_a_group(service: Service):
     service.problem(403, "POST", "/api/index_status?chat=group")
 

@@ -186,6 +186,17 @@ def test_events_say_what_has_changed_without_its_words(service: Service):
     assert all({*one} == {"kind"} for one in found)
 
 
+def test_events_say_a_change_once(service: Service):
+    with service.client.stream("GET", "/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == ": recalld"
+        service.world.put("memory.md", "秘密在信箱里\n")
+        first = next(line for line in lines if line.startswith("data: "))
+        service.log("archived")  # the next look sees this, and no longer that
+        second = next(line for line in lines if line.startswith("data: "))
+    assert [json.loads(line.removeprefix("data: "))["kind"] for line in (first, second)] == ["long-term", "event"]
+
+
 def test_token_is_read_again_only_when_its_file_has_changed(world: World, monkeypatch):
     access, reads, read = Access(world.files, world.paths), [], Files.read_stable
     monkeypatch.setattr(Files, "read_stable", lambda *given: reads.append(given) or read(*given))

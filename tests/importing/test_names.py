@@ -63,9 +63,9 @@ def test_import_of_notes_leaves_out_a_name_that_leads_elsewhere(world, log, tmp_
     assert {*tmp_path.rglob("*.md")} - before == {world.root / "memory/notes/笔记/好.md"}
 
 
-def test_import_of_notes_leaves_out_links_and_a_note_below_a_note(world, log):
-    done = copied(world, packed(log, "夹.md", "夹.md/里.md", "./夹.md", link="链接.md"))
-    assert sorted(done.left_out) == ["./夹.md", "夹.md/里.md", "链接.md"]
+def test_import_of_notes_leaves_out_links_archives_and_a_note_below_a_note(world, log):
+    done = copied(world, packed(log, "夹.md", "夹.md/里.md", "./夹.md", "聊天.zip", link="链接.md"))
+    assert sorted(done.left_out) == ["./夹.md", "夹.md/里.md", "聊天.zip", "链接.md"]
     assert written(world) == {"笔记/夹.md"}
 
 

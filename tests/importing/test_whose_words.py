@@ -87,6 +87,14 @@ def test_what_a_client_marks_as_its_own_is_not_said(tmp_path, record):
     assert left.left_out.total() == 1
 
 
+def test_calls_of_tools_are_counted_beside_what_is_said(tmp_path):
+    said = answer("I'll look.")
+    said["message"]["content"] += [{"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {}} for n in range(2)]
+    lines, left = claude_code(tmp_path, prompt("Plan the garden."), said)
+    assert lines == ["user Plan the garden.", "assistant I'll look."]
+    assert left.left_out == {"tool_use": 2}
+
+
 def test_what_is_typed_while_the_client_works_is_said(tmp_path):
     queued = {"type": "queued_command", "prompt": "供应商代码是 KESTREL-9。", "commandMode": "prompt"}
     note = {"type": "queued_command", "prompt": "<task-notification/>", "commandMode": "task-notification"}
@@ -227,7 +235,7 @@ def test_claude_keeps_what_was_pasted_and_no_placeholder(tmp_path):
     assert [line for line in lines if line.strip() != "assistant"] == [
         "user The roofer quoted 8400 euros.\n保修到 2029 年。\n[plan.pdf]",
     ]
-    assert left.left_out == {"extracted_content": 1}
+    assert left.left_out == {"extracted_content": 1, "tool_use": 1}
 
 
 @pytest.mark.parametrize("wrap", [list, lambda messages: {"id": "talk", "messages": messages}])
