@@ -35,7 +35,7 @@ _OURS: Final = lazy_re(r"[0-9a-f]{16}(?:-\d{1,5}\.vectors|-\d{8}-[0-9a-f]{8}\.(?
 _WAIT_S: Final = 10.0
 #: From this share of rows without a passage on, the file is written again without them.
 _DEAD: Final = 0.1
-#: The largest 8-bit number; bits of a word of a code; rows of a block; bytes of a checksum.
+#: The largest 8-bit number; bits of a word of a code; rows of a block, which have one middle; bytes of a checksum.
 _MOST: Final = 127
 _BITS: Final = 64
 _BLOCK: Final = 2048
@@ -43,17 +43,30 @@ _SUM_BYTES: Final = 4
 
 
 @dataclass(frozen=True, eq=False)
+class Block:
+    """The *middle* of the vectors of some rows, and their *codes*, word × row."""
+
+    middle: Array
+    codes: Array
+
+    def distances(self, vector: Array) -> Array:
+        """Return in how many bits each code differs from that of the vector."""
+        code = _codes((vector / (np.abs(vector).max() or 1) * _MOST)[None], self.middle)
+        return np.asarray(np.bitwise_count(self.codes ^ code).sum(axis=0, dtype=np.uint16))
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """
-    The file as it was at *stat*: its *rows*, the *middle* of their vectors, and their *codes*, word × row.
+    The file as it was at *stat*: its *rows*, with their *sums* as they were read, in *blocks*.
 
     *units* are the names of the passages, sorted, *places* their rows.
     """
 
     stat: Stat
     rows: Array
-    middle: Array
-    codes: Array
+    sums: Array
+    blocks: tuple[Block, ...]
     units: Array
     places: Array
 
@@ -72,9 +85,8 @@ class Table:
         """Return the rows of at most *most* vectors that may be nearest, by their codes."""
         if len(self.units) <= most:
             return self.places
-        code = _codes((vector / (np.abs(vector).max() or 1) * _MOST)[None], self.middle)
-        differing = np.bitwise_count(self.codes ^ code).sum(axis=0, dtype=np.uint16)[self.places]
-        return np.asarray(self.places[np.argpartition(differing, most)[:most]])
+        distances = np.concatenate([block.distances(vector) for block in self.blocks])[self.places]
+        return np.asarray(self.places[np.argpartition(distances, most)[:most]])
 
     def vectors(self, rows: Array) -> Array:
         """Return the vectors of these rows, with length 1; zeros for a text that the model refused."""
@@ -103,7 +115,7 @@ class VectorStore:
             for name in self._names():
                 stat = self._files.disk.stat(self._folder / name)
                 known = self._opened.get(name)
-                table = known if known and known.stat == stat else stat and _open(self._folder / name, stat)
+                table = known if known and known.stat == stat else stat and _open(self._folder / name, stat, known)
                 self._opened = {name: table} if table else {}
                 return table
         return None
@@ -132,10 +144,11 @@ class VectorStore:
             self._files.check_folder(self._folder)
             self._files.sweep(self._folder)
             self._remove({*self._names()} - {path.name})
-            stat = self._files.disk.stat(path)
-            if stat and not modes.S_ISREG(stat.mode):
-                self._files.remove(path)
-            self._files.append(path, rows.tobytes(), rows.itemsize)
+            if self.table() is None:
+                self._files.remove(path)  # nothing, a link, or a file without a single row
+                self._files.create(path, rows.tobytes())
+            else:
+                self._files.append(path, rows.tobytes(), rows.itemsize)
 
     def keep(self, units: Collection[int]) -> None:
         """Delete the vectors of all other passages, once these are a tenth."""
@@ -185,21 +198,34 @@ def _sums(rows: Array) -> Array:
 
 
 def _codes(numbers: Array, middle: Array) -> Array:
-    # in blocks, since what is compared takes a byte for each bit
-    blocks = (numbers[at : at + _BLOCK] for at in range(0, len(numbers), _BLOCK))
-    bits = np.concatenate([np.packbits(block > middle, axis=1) for block in blocks])
+    bits = np.packbits(numbers > middle, axis=1)
     padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % (_BITS // 8))))
     return np.ascontiguousarray(padded.view(np.uint64).T)
 
 
-def _open(path: Path, stat: Stat) -> Table | None:
+def _block(numbers: Array) -> Block:
+    middle = numbers.mean(axis=0, dtype=np.float32)
+    return Block(middle, _codes(numbers, middle))
+
+
+def _open(path: Path, stat: Stat, before: Table | None) -> Table | None:
+    """Return the table; what it had *before* is not read again where the file has only grown since."""
     match = _NAME.fullmatch(path.name)
     kind = _row(int(match[2]) if match else 0)
     count = stat.size // kind.itemsize
     if not count or not modes.S_ISREG(stat.mode):
         return None
     rows = np.memmap(path, kind, "r", shape=(count,))
-    places = np.flatnonzero(rows["sum"] == _sums(rows))[::-1]  # the newest first
-    units, first = np.unique(rows["unit"][places], return_index=True)
-    middle = rows["numbers"].mean(axis=0, dtype=np.float32)
-    return Table(stat, rows, middle, _codes(rows["numbers"], middle), units, places[first]) if len(units) else None
+    if before and not np.array_equal(before.sums, rows["sum"][: len(before.sums)]):
+        before = None  # written over in place
+    begin = len(before.rows) if before else 0
+    blocks, numbers = before.blocks[: begin // _BLOCK] if before else (), rows["numbers"]
+    blocks += tuple(_block(numbers[at : at + _BLOCK]) for at in range(len(blocks) * _BLOCK, count, _BLOCK))
+    sums = rows["sum"][begin:].copy()
+    places = begin + np.flatnonzero(sums == _sums(rows[begin:]))[::-1]  # the newest first
+    units = rows["unit"][places]
+    if before:
+        units, places = np.concatenate([units, before.units]), np.concatenate([places, before.places])
+        sums = np.concatenate([before.sums, sums])
+    units, first = np.unique(units, return_index=True)
+    return Table(stat, rows, sums, blocks, units, places[first]) if len(units) else None
