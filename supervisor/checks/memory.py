@@ -43,8 +43,9 @@ _WORDS: Final = 4
 #: A word below this rarity is an everyday word; one in more passages than this identifies none.
 _RARE: Final = 0.5
 _MOST_PASSAGES: Final = 20
-#: Messages of a file among which the most telling is looked for.
+#: Messages of a file among which the most telling is looked for, and characters of a message.
 _MOST_MESSAGES: Final = 100
+_MOST_CHARS: Final = 4_000
 #: Hits among which the message has to be, and the longest search, in seconds.
 _HITS: Final = 100
 _PATIENCE_S: Final = 10.0
@@ -345,6 +346,6 @@ def found_again(look: Look) -> Faults:
 
 def _rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:
     """Return the tokens of *text* that are no everyday words and in the fewest passages by *frequency*, rarest first."""
-    rare = {token for token in tokens(text) if rarity_asked(token) >= _RARE}
+    rare = {token for token in tokens(text[:_MOST_CHARS]) if rarity_asked(token) >= _RARE}
     counts = {token: count for token in sorted(rare) if (count := frequency(token)) <= _MOST_PASSAGES}
     return sorted(counts, key=counts.__getitem__)[:_WORDS]

@@ -11,7 +11,7 @@ others.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -72,6 +72,7 @@ class Part:
     def __init__(self, audience: Audience) -> None:
         self._audience = audience
         self._current: tuple[View, VisibleView] | None = None
+        self._groups: Mapping[tuple[str, tuple[Document, ...]], OverlayGroup] = {}
 
     def of(self, whole: View) -> VisibleView:
         """Return the visible part of *whole*. BadFile if the index is damaged."""
@@ -80,7 +81,7 @@ class Part:
         return self._current[1]
 
     def _visible(self, whole: View) -> Overlay:
-        """Return the visible part of each group."""
+        """Return the visible part of each group; one whose visible part is the same as before is not made again."""
         offered = whole.engine.seen_by(self._audience.readers) if whole.engine else []
         offered = [candidate for candidate in offered if candidate.group not in whole.overlay.groups]
         offered += [candidate for group in whole.overlay.groups.values() for candidate in group.candidates]
@@ -88,12 +89,18 @@ class Part:
         for candidate in offered:
             if candidate.key in whole.paths:
                 members[candidate.group].append(candidate)
-        groups = {name: self._group(name, members[name], whole) for name in sorted(members)}
-        return Overlay({name: group for name, group in groups.items() if group.candidates})
+        before, groups, groups_now = self._groups, {}, {}
+        for name in sorted(members):
+            key = name, tuple(sorted(members[name], key=lambda candidate: candidate.source))
+            group = before.get(key) or self._group(name, key[1], whole)
+            if group.candidates:
+                groups[key] = groups_now[name] = group
+        self._groups = groups
+        return Overlay(groups_now)
 
     def _group(self, name: str, candidates: Iterable[Document], whole: View) -> OverlayGroup:
         seen: list[_Seen] = []
-        for candidate in sorted(candidates, key=lambda candidate: candidate.source):
+        for candidate in candidates:
             passage, key = whole.passage_of(candidate), candidate.key
             parts = self._audience.seen_of(passage)
             seen += [_Seen(part, candidate.own_words if part is passage else words_in(part), key) for part in parts]

@@ -258,34 +258,26 @@ def test_restore_needs_a_new_or_empty_folder(lived, place):
     assert not any(path.name.startswith(".recalld-") for path in place.iterdir())
 
 
-def test_restore_refuses_the_place_where_a_disk_is_mounted(lived, place, monkeypatch):
-    made = created(lived, place / "一.tar")
-    (place / "磁盘").mkdir()
-    refused = pytest.raises(BadRequest, match=r"a disk is mounted at .*, or you are in it; name a new folder in it")
-    with monkeypatch.context() as patch, refused:
-        patch.setattr(os.path, "ismount", lambda path: path == place / "磁盘")
-        service.restore(made.file, place / "磁盘")
-    with contextlib.chdir(place / "磁盘"), refused:
-        service.restore(made.file, Path())
-    service.restore(made.file, place / "磁盘" / "新的")
-
-
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()], ids=["disk", "interrupted"])
 def test_restore_into_an_empty_folder_leaves_it_empty_after_any_error(lived, place, monkeypatch, error):
     made = created(lived, place / "一.tar")
     disk = place / "磁盘"
     disk.mkdir()
+    rename_new, moves = RealDisk.rename_new, len({entry.path.partition("/")[0] for entry in made.contents.files})
+    for n in range(2 * moves):
+        steps = iter(range(2 * moves))
 
-    def failing(_self: RealDisk, *_paths: Path) -> None:
-        raise error
+        def failing(self: RealDisk, old: Path, new: Path, at: int = n // 2, is_after: int = n % 2, steps: Any = steps) -> None:
+            step = next(steps)
+            if step != at or is_after:
+                rename_new(self, old, new)
+            if step == at:
+                raise error
 
-    for call in ("sync_file", "rename"):
-        with monkeypatch.context() as patch:
-            patch.setattr(RealDisk, call, failing)
-            with pytest.raises((StorageError, KeyboardInterrupt)):
-                service.restore(made.file, disk)
+        monkeypatch.setattr(RealDisk, "rename_new", failing)
+        with pytest.raises((StorageError, KeyboardInterrupt)):
+            service.restore(made.file, disk)
         assert list(disk.iterdir()) == []
-    assert sorted(path.name for path in place.iterdir()) == ["一.tar", "磁盘"]
 
 
 def test_restore_replaces_nothing_that_came_into_the_folder_meanwhile(lived, place, monkeypatch):
