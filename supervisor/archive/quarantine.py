@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from ..storage.errors import SupervisorError
 from ..storage.files import Files, digest_of
 from ..storage.keeping import keep_by_content
 from ..storage.lenient_json import parse_json, recover
@@ -63,8 +64,12 @@ class Quarantine:
     def unread(self, known: Collection[str]) -> list[Unread]:
         """Return what of the copies is not read, and not given up, but for messages whose ids are *known*."""
         names = {name for name in self._files.disk.names(self._folder) if name.endswith(_UNREAD)} | self._listed()
-        versions = [(name, self._files.read_stable(self._folder / name)) for name in sorted(names)]
-        return [*filter(None, (unread_of(name, version.data, known) for name, version in versions if version))]
+        pieces: list[Unread | None] = []
+        for name in sorted(names):
+            with suppress(OSError, SupervisorError):  # what cannot be read is no copy of ours
+                version = self._files.read_stable(self._folder / name)
+                pieces.append(unread_of(name, version.data, known) if version else None)
+        return [*filter(None, pieces)]
 
     def _listed(self) -> set[str]:
         """Return the names of the copies that recalld listed up to 0.40; none of a list that somebody has written over."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, CompletedProcess
 from typing import Any, Final
 
-from ..host.service import REASONS, python_gone
+from ..host.service import REASONS, TOLD, python_gone
 from ..storage.disk import MOST_OUTSIDE, RealDisk
 from ..storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from ..storage.files import Files
@@ -148,6 +149,8 @@ def uninstall(what: Installation) -> Installation:
 
 def _restart(what: Installation, names: list[str]) -> None:
     _call(what, "reset-failed", *names, may_fail=True)
+    with suppress(OSError):
+        (what.alarm / TOLD).unlink(missing_ok=True)  # trouble that comes back after this is reported again
     try:
         _call(what, "restart", *names)
     except NoService as error:

@@ -41,6 +41,7 @@ _STATUS_CHARS: Final = 200
 VARIABLE: Final = "RECALLD_ALARM"
 SCRIPT: Final = "trouble.sh"
 SAID: Final = "said"
+TOLD: Final = "told"
 _TEMPLATE: Final = Path(__file__).resolve().parent / SCRIPT
 _WORD: Final = lazy_re(r"@(\w+)@")
 _SIGNAL: Final = Text("a signal killed it")

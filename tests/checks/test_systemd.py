@@ -160,6 +160,14 @@ def test_restart_starts_the_service_that_is_installed(machine):
     assert machine.verbs() == ["daemon-reload", "reset-failed", "restart"]
 
 
+def test_restart_lets_the_same_trouble_be_reported_again(machine, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "状态"))
+    HERE.alarm.mkdir(parents=True)
+    (HERE.alarm / "told").write_text("recalld.service is down\n")
+    install(HERE)
+    assert not (HERE.alarm / "told").exists()
+
+
 def test_uninstall_removes_the_units_and_names_the_memory(machine):
     install(HERE)
     (machine.folder / "other.service").write_bytes(b"[Unit]\n")

@@ -186,6 +186,7 @@ def test_forgotten_words_leave_a_backup_that_is_restored(world: World, tmp_path:
     forget(world, "match", "山茶花")
 
     def clean(folder: Path) -> bool:
+        assert not (tmp_path / "restored").exists(), "the folder has its name before the words are out"
         return forget_in(folder, world.root, world.files, {}, world.clock)
 
     backup.restore(made.file, tmp_path / "restored", clean)
