@@ -150,7 +150,7 @@ def uninstall(what: Installation) -> Installation:
 def _restart(what: Installation, names: list[str]) -> None:
     _call(what, "reset-failed", *names, may_fail=True)
     with suppress(OSError):
-        (what.alarm / TOLD).unlink(missing_ok=True)  # trouble that comes back after this is reported again
+        _FILES.remove(what.alarm / TOLD)  # trouble that comes back after this is reported again
     try:
         _call(what, "restart", *names)
     except NoService as error:
