@@ -12,13 +12,17 @@ A file in which a person has written anything is no copy (docs/reference/protoco
 
 from __future__ import annotations
 
+import json
+import re
+from array import array
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Final
+from zlib import crc32
 
-from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, undated_in
+from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, undated_in, without_torn_end
 from ..protocol.inbox import ChatKind, chats_in
 from ..protocol.paths import SLUG, Period
 from ..protocol.summary_file import Source, parse_summary
@@ -27,6 +31,8 @@ from ..storage.errors import NewerFormat
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
+#: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
+_ID: Final = lazy_re(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
 #: The paths that recalld itself gives to its files, and the part of a name that recalld may have given.
 _OURS: Final = lazy_re(
     rf"memory/(?:originals/\d{{4}}-\d\d/)?\d{{4}}-\d\d-\d\d-{SLUG}\.md|memory/summary/\d{{4}}-\d\d(?:-\d\d)?\.md"
@@ -49,6 +55,7 @@ class MemoryFile:
     original: bool  # it is in originals/
     created: datetime | None  # of the run that made it; None for a person's own
     period: str = ""  # by its head
+    ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`ids_in`)
     as_made: bool = False  # recalld wrote it, and nobody has changed it since (`is_as_made`)
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages name; "" where one names none (`chats_in`)
@@ -174,6 +181,7 @@ def memory_file(data: bytes, path: Path, day: date, digest: str, *, original: bo
         original=original,
         created=created,
         period=head.get("period", ""),
+        ids=ids_in(data),
         as_made=is_as_made(data, path),
         broken=is_broken(data, path),
         undated=len(undated_in(data, path)) if ours else 0,
@@ -196,6 +204,20 @@ def existing_summary(data: bytes, path: Path, period: Period, digest: str) -> Ex
         edited=bool(summary.kept),
         digest=digest,
     )
+
+
+def ids_in(data: bytes) -> array[int] | None:
+    """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
+    numbers = array("I")
+    for raw in _ID.findall(without_torn_end(data)):
+        if not raw:
+            return None
+        try:  # subtle: one id may be escaped in one file, and not in the other
+            identity = json.loads(b'"%b"' % raw).encode("utf-8", "surrogatepass") if b"\\" in raw else raw
+        except ValueError:
+            return None
+        numbers.append(crc32(identity))
+    return numbers
 
 
 # ── copies ───────────────────────────────────────────────────────────────────

@@ -11,14 +11,15 @@ is a file that has lost its head or its end. Source: docs/reference/protocol.md,
 from __future__ import annotations
 
 import stat as modes
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from datetime import tzinfo
 from itertools import takewhile
 from pathlib import Path
+from zlib import crc32
 
-from ..protocol.dated_file import Block, DatedFile, parse_dated, without_torn_end
+from ..protocol.dated_file import REVISION, Block, DatedFile, parse_dated, without_torn_end
 from ..protocol.message import Entry, History, Key, Message
 from ..protocol.paths import WorkspacePaths, day_of_name, is_foreign
 from ..storage.disk import Stat
@@ -36,10 +37,10 @@ class Absences:
     """
     The messages that their dated files no longer hold, and no other file does.
 
-    *lost* has those of each file that is gone, *cut* those at the end of each file that ends early, *damaged* those of each
-    file that recalld made and that has lost its head or its end. *removed* are those that a person took out, each with the
-    block that has its words now, None where it was deleted. *moved* has the file that holds the messages of a file that is
-    gone: a person has moved or renamed it.
+    *lost* has those of each file that is gone, *cut* those at the end of each file that ends early (none where nothing is known
+    of them), *damaged* those of each file that recalld made and that has lost its head or its end. *removed* are those that a
+    person took out, each with the block that has its words now, None where it was deleted. *moved* has the file that holds the
+    messages of a file that is gone: a person has moved or renamed it.
     """
 
     lost: Mapping[str, Sequence[Key]] = field(default_factory=dict)
@@ -199,13 +200,7 @@ class Deletions:
         damaged_files = {file.name: file for file in files if _lacks_head_or_end(file) and file.name in self._journal.names}
         # what stands in a file that can't be parsed is no message, whatever ids it has
         unparsed = {name for name in damaged_files if self._memory.parsed(name) is None}
-        as_made = {file.name for file in files if file.as_made} - unparsed
-        read_again = (file.name for file in files if file.ours and not (file.as_made and file.name in self._journal.names))
-        moved_here = {block.key for name in read_again if name not in unparsed for block in self._memory.blocks(name)}
-
-        def is_filed(key: Key) -> bool:
-            return key in moved_here or self._journal.held_by(key, as_made)
-
+        is_filed = _Filed([file for file in files if file.name not in unparsed], self._memory)
         lost: dict[str, list[Key]] = {}
         cut: dict[str, list[Key]] = {}
         damaged: dict[str, list[Key]] = {}
@@ -213,24 +208,24 @@ class Deletions:
         for name in sorted(recorded):
             holder = holders[name] if name in holders else self._memory.path_of(name)
             parsed, text = self._parsed(holder) if holder else (None, "")
-            absent = self._absent(parsed, "" if name in damaged_files else text, recorded[name], is_filed) if holder else {}
+            absent = self._absent(parsed, text, recorded[name], is_filed) if holder else {}
             if holder is None:
                 absent = {key: None for key in recorded[name] if not is_filed(key)}
-                if left := [key for key in absent if key not in self._journal.removed]:
-                    lost[name] = left
+                left = lost[name] = [key for key in absent if key not in self._journal.removed]
             elif name in damaged_files:
                 is_accepted = self._journal.accepted.get(name) == damaged_files[name].digest
                 left = [] if is_accepted else [key for key in absent if key not in self._journal.removed]
                 damaged |= {} if is_accepted else {name: left}
             elif parsed:
                 end = _end(recorded[name], absent) if len(parsed.blocks) < parsed.count and not parsed.is_emptied else []
-                if left := [key for key in end if key not in self._journal.removed]:
+                left = [key for key in end if key not in self._journal.removed]
+                if left or self._ends_early(name, parsed, text, knows=bool(absent) or len(recorded[name]) >= parsed.count):
                     cut[name] = left
             else:
                 continue
             removed |= {key: now for key, now in absent.items() if key not in left}
         moved = {name: path for name, path in sorted(holders.items()) if path}
-        return Absences(lost, cut, removed, moved, damaged)
+        return Absences({name: keys for name, keys in lost.items() if keys}, cut, removed, moved, damaged)
 
     def _parsed(self, path: Path) -> tuple[DatedFile | None, str]:
         version = self._files.read_stable(path)
@@ -239,24 +234,45 @@ class Deletions:
         return parse_dated(version.data, path), without_torn_end(version.data).decode("utf-8", "replace")
 
     def _absent(
-        self, parsed: DatedFile | None, text: str, recorded: Sequence[Key], is_filed: Callable[[Key], bool]
+        self, parsed: DatedFile | None, text: str, recorded: Sequence[Key], is_filed: _Filed
     ) -> dict[Key, Block | None]:
         """Return the recorded messages that the file no longer has, each with the block that a person has made of it."""
-        blocks = parsed.blocks if parsed else ()
-        keys = {block.key for block in blocks}
-        ids, words = ({key[side] for key in keys} for side in (0, 1))
+        blocks, has_more = (parsed.blocks, parsed.has_more) if parsed else ((), False)
+        keys, words = {block.key for block in blocks}, {block.key[1] for block in blocks}
         by_id = {block.key[0]: block for block in blocks if self._journal.file_of(block.key) is None}
         absent: dict[Key, Block | None] = {}
         for key in recorded:
-            is_broken = key[0] not in ids and f'"id": "{key[0]}"' in text  # by a person, who did not take it out
-            # a program may have given the message another id since
-            if key in keys or key[1] in words or is_broken:
+            # a program may have given the message another id since; a block that a person broke is there
+            if key in keys or key[1] in words or (has_more and key[0] in text):
                 continue
             if key[0] in by_id:
                 absent[key] = by_id[key[0]]
             elif not is_filed(key):
                 absent[key] = None
         return absent
+
+    def _ends_early(self, name: str, parsed: DatedFile, text: str, *, knows: bool) -> bool:
+        """
+        Return whether the file had more messages, by its head, than are known, and ends like one that was cut off.
+
+        *knows*: what is missing is known, or every message of it is in another file.
+        """
+        is_short = 0 < len(parsed.blocks) < parsed.count and not parsed.has_more
+        return is_short and not (knows or name in self._journal.accepted) and not text.endswith(("\n\n", "\n\r\n"))
+
+
+class _Filed:
+    """Knows whether any dated file holds a message."""
+
+    def __init__(self, files: Sequence[MemoryFile], memory: MemoryFolder) -> None:
+        self._ids = frozenset[int]().union(*(file.ids or () for file in files))
+        unknown = [file.name for file in files if file.ours and file.ids is None]
+        self._keys = {block.key for name in unknown for block in memory.blocks(name)}
+
+    def __call__(self, key: Key) -> bool:
+        identity, digest = key
+        ids = (identity, f"{identity}~{digest[:REVISION]}")  # or as a later text of the message
+        return key in self._keys or any(crc32(identity.encode("utf-8", "surrogatepass")) in self._ids for identity in ids)
 
 
 def _lacks_head_or_end(file: MemoryFile) -> bool:

@@ -6,8 +6,7 @@ It has no file: `SeenJournal` reads and writes it.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import tzinfo
 from itertools import chain
@@ -34,9 +33,8 @@ class JournalState:
         self.format = 0
         self._ids: dict[str, tuple[str, ...]] = {}  # the fingerprints of each id, in the order of first sight
         self._by_fingerprint: dict[str, list[str]] = {}  # ids in the order in which they were added
-        #: The dated file of every written message; the others that hold one, too.
+        #: The dated file of every written message.
         self.written: dict[Key, str] = {}
-        self._others: dict[Key, set[str]] = {}
         self._filed_ids: set[str] = set()  # of written messages, also of those that are lost since
         self._times: dict[str, str] = {}
         self.in_history: dict[Key, None] = {}  # what history.json held when it was last read, in its order
@@ -53,10 +51,6 @@ class JournalState:
     def file_of(self, key: Key) -> str | None:
         """Return the dated file that holds, or once held, this message; None when it is not written."""
         return self.written.get(key)
-
-    def held_by(self, key: Key, files: Collection[str]) -> bool:
-        """Return whether one of the *files* held this message when it was recorded."""
-        return self.written.get(key) in files or not self._others.get(key, set()).isdisjoint(files)
 
     def files_of(self, identities: Iterable[str]) -> list[str]:
         """Return the dated files that hold messages with these ids, each once."""
@@ -117,7 +111,6 @@ class JournalState:
             case "lost":
                 for key in _keys(value):
                     self.written.pop(key, None)
-                    self._others.pop(key, None)
             case "renumbered":
                 for raw, *before in value:
                     self._apply_seen(raw)
@@ -157,8 +150,6 @@ class JournalState:
             self._learn(key[0], fingerprints)
             if moved or key not in self.written:
                 self.written[key] = file
-            elif self.written[key] != file:
-                self._others.setdefault(key, set()).add(file)
             self._filed_ids.add(key[0])
             self.unwritten.pop(key, None)
             self.reinserted.discard(key)
@@ -181,9 +172,6 @@ class JournalState:
         self.removed -= dropped
         self.reinserted -= dropped
         self.written = {key: renamed.get(name, name) for key, name in self.written.items() if key not in dropped}
-        self._others = {
-            key: {renamed.get(name, name) for name in names} for key, names in self._others.items() if key not in dropped
-        }
         self._filed_ids = {identity for identity, _ in self.written}
         gone = {identity for identity, _ in dropped} - self._filed_ids
         gone -= {identity for identity, _ in (*self.unwritten, *self.in_history)}
@@ -205,22 +193,16 @@ class JournalState:
 
     def lines(self) -> Iterator[Mapping[str, Any]]:
         """Yield the fewest lines that say all of this, without the head."""
-        by_file: defaultdict[str, list[Key]] = defaultdict(list)
+        by_file: dict[str, list[Key]] = {}
         for key, file in self.written.items():
-            by_file[file].append(key)
-        others: defaultdict[str, list[Key]] = defaultdict(list)  # behind these: the first file that is named counts
-        for key, names in self._others.items():
-            for file in names:
-                others[file].append(key)
+            by_file.setdefault(file, []).append(key)
         listed = {identity for identity, _ in chain(self.written, self.unwritten)}
 
-        def written(held: Mapping[str, Sequence[Key]], files: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-            for file in sorted(files):
-                by = {"by": "another"} if file in self.notes else {}
-                yield {"written": [[*key, *self._ids[key[0]]] for key in held.get(file, ())], "file": file, **by}
+        def written(file: str) -> list[list[str]]:
+            return [[*key, *self._ids[key[0]]] for key in by_file.get(file, ())]
 
-        yield from written(by_file, self.names | self.notes)
-        yield from written(others, others)
+        yield from ({"written": written(file), "file": file} for file in sorted(self.names))
+        yield from ({"written": written(file), "file": file, "by": "another"} for file in sorted(self.notes))
         yield from ({"seen": message.raw} for message in self.unwritten.values())
         left = (identity for identity in [*self._ids] if identity not in listed)  # another thread may add one
         yield from line_of("known", [[identity, *self._ids[identity]] for identity in left])
