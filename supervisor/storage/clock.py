@@ -182,6 +182,7 @@ _EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/reference/protocol.m
 # The year 10000 in seconds. As milliseconds the same number is in 1978, before _EARLIEST: a smaller number can only be
 # seconds, any other only milliseconds, and no plausible instant is misread.
 _YEAR_10000: Final = 253_402_300_800
+_LEAP_SECOND: Final = 60
 _MICROSECOND_DIGITS: Final = 6
 _NOON: Final = 12
 #: Characters of a wrong time that a sentence quotes.
@@ -201,15 +202,20 @@ _DAY_FIRST: Final = lazy_re(
     r"\s*(?:(?P<utc>Z|UTC|GMT)|(?P<sign>[+-])(?P<off_h>[0-9]{2})(?::?(?P<off_m>[0-5][0-9]))?)?)?",
     re.IGNORECASE,
 )
+#: A date of mail and of HTTP: Sat, 31 Jan 2026 08:00:00 GMT.
+_MAIL: Final = lazy_re(r"[A-Z][a-z]{2}, [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} (?:[+-][0-9]{4}|GMT|UTC)")
+#: JavaScript's `String(new Date())`: Sat Jan 31 2026 16:00:00 GMT+0800 (China Standard Time).
+_SCRIPT: Final = lazy_re(r"([A-Z][a-z]{2} [A-Z][a-z]{2} [0-9]{2} [0-9]{4} [0-9:]{8} GMT[+-][0-9]{4})(?: \([^()]*\))?")
 
 
 def read_instant(value: object, zone: tzinfo) -> datetime | None:
     """
     Return the aware UTC instant that a message's createdAt means, None where it means none or may mean two; never raises.
 
-    Known forms are ISO 8601 strings (`Z`, offsets, a space for the T, any number of decimals, comma fractions, a date alone;
-    without an offset the time is in *zone*), days with the year first (`2026年11月10日 9:00`, `2026/11/10 09:00`), and numbers
-    or digits as epoch seconds or milliseconds, distinguished by size. A time before 2000 or after 9999 returns None.
+    Known forms are ISO 8601 strings (`Z`, offsets, a space for the T, any number of decimals, comma fractions, a date alone, a
+    leap second as the last moment before it; without an offset the time is in *zone*), days with the year first
+    (`2026年11月10日 9:00`, `2026/11/10 09:00`), dates of mail (`Tue, 10 Nov 2026 09:00:00 +0800`) and of JavaScript, and
+    numbers or digits as epoch seconds or milliseconds, distinguished by size. A time before 2000 or after 9999 returns None.
     """
     instant = _instant(value, zone)
     return instant if instant and instant >= _EARLIEST else None
@@ -248,6 +254,13 @@ def _instant(value: object, zone: tzinfo) -> datetime | None:
             return _from_number(float(text))
         if match := _ISO.fullmatch(text) or _DAY_FIRST.fullmatch(text):
             return _from_parts(match.groupdict(), zone)
+        if _MAIL.fullmatch(text):
+            from email.utils import parsedate_to_datetime  # here: it takes as long as all the rest, and few times are such
+
+            time = parsedate_to_datetime(text)  # "-0000" is UTC too, and comes without a zone
+            return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+        if match := _SCRIPT.fullmatch(text):
+            return datetime.strptime(match[1], "%a %b %d %Y %H:%M:%S GMT%z").astimezone(UTC)
     return None
 
 
@@ -259,10 +272,13 @@ def _from_number(number: float) -> datetime | None:
 
 
 def _from_parts(parts: dict[str, str | None], zone: tzinfo) -> datetime:
+    """Return the instant; a leap second is the last microsecond before it, which keeps the order."""
     year, month, day, minute, second, off_h, off_m = (
         int(parts[name] or 0) for name in ("year", "month", "day", "minute", "second", "off_h", "off_m")
     )
     micro = int((parts["fraction"] or "")[:_MICROSECOND_DIGITS].ljust(_MICROSECOND_DIGITS, "0"))
+    if second == _LEAP_SECOND:
+        second, micro = 59, 999_999
     hour = _hour(int(parts["hour"] or 0), parts.get("half"), parts.get("half_after"))
     if parts["utc"] or parts["sign"]:
         offset = timedelta(hours=off_h, minutes=off_m)
