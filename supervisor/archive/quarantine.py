@@ -50,7 +50,9 @@ class Quarantine:
         """Keep a copy of *data*, durably; of this kind there may be *times* the limit."""
         self._files.make_folder(self._folder, lasting=True)
         path = self._folder / self.name_of(kind, data)
-        names = [name for name in self._files.disk.names(self._folder) if name.startswith(f"{kind}.")]
+        names = [
+            name for name in self._files.disk.names(self._folder) if name.startswith(f"{kind}.") and not name.endswith(_UNREAD)
+        ]
         if path.name not in names and len(names) >= self._limit * times:
             return "full"
         return "new" if keep_by_content(self._files, path, data) else "known"

@@ -273,8 +273,9 @@ class View:
         """Return the answer without hits: the words of the request that are everywhere, or else those that are nowhere."""
         frequency, size = self.corpora[0].frequency, self.corpora[0].size
         words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
-        if is_strong:
-            return Answer(everywhere=tuple(word for word in words if 2 * frequency(word) > size))
+        everywhere = tuple(word for word in words if 2 * frequency(word) > size)
+        if is_strong or (words and len(everywhere) == len(words)):
+            return Answer(everywhere=everywhere)
         return Answer(nowhere=tuple(word for word in words if not frequency(word)))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Document]:

@@ -169,7 +169,8 @@ def keys(text: str) -> Iterator[Found]:
     """
     for label, pattern in _forms():
         for match in pattern.finditer(text):
-            if not match[0][0].isalnum() or not _is_in_word(text, match.start()):
+            # a key that begins with digits may stand behind a word: bot123456789:AA…
+            if not match[0][0].isalpha() or not _is_in_word(text, match.start()):
                 yield Found(*match.span(), label)
 
 

@@ -183,12 +183,12 @@ _FIRST: Final = r"[^\W\u2e80-\uffff]"
 MAIL: Final = (
     rf"(?<!{_FIRST})(?<![.+-])(?!git@)(?:{_FIRST}|[.+-])[\w.+-]{{0,63}}@(?:[\w-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}(?![\w@])"
 )
-#: What is before a long number that is none of a phone.
+#: What is before a long number that is no mobile in China.
 _OTHERS: Final = ("单号", "编号", "流水号", "id", "ID", "no.", "#")
 _NO_PHONE: Final = "".join(f"(?<!{word}{sign})" for word in _OTHERS for sign in ("", " ", "：", ":"))
 
 
 def personal() -> tuple[str, ...]:
     """Return the patterns of mail addresses and of phone numbers."""
-    numbers = "|".join(lines_of(_DATA / "phone_forms.txt"))
-    return MAIL, f"{_BEGIN}{_NO_PHONE}(?:{numbers}){_END}"
+    mobile, *others = lines_of(_DATA / "phone_forms.txt")
+    return MAIL, f"{_BEGIN}(?:{'|'.join([_NO_PHONE + mobile, *others])}){_END}"

@@ -48,9 +48,6 @@ def answers(journal: SeenJournal) -> dict[str, Any]:
         "ids": set(known.ids),
         "back": set(journal.reinserted),
         "names": set(journal.names),
-        "held": {
-            (key, name) for key in journal.written for name in journal.names | journal.notes if journal.held_by(key, {name})
-        },
         "has words": {one for one in known.ids if journal.has_written(one)},
     }
 
