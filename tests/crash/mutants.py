@@ -87,6 +87,7 @@ MUTANTS = (
         others.Damaged,
         "no copy was kept of the damaged file",
         (Quarantine, "keep", faults.nothing),
+        (Quarantine, "keep_unread", lambda *_: "kept nowhere"),
         (intake, "keep_damaged", lambda *_: True),
     ),
     mutant("append tells no journal", others.Lost, "LOST: 三", (SeenJournal, "append_seen", faults.nothing)),
