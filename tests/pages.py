@@ -41,7 +41,7 @@ and contradict each other, the configuration is refused.
 _OF_BEFORE: Final = """
 ## Keys of versions before
 
-They may still be set. They are passed over, and `doctor` names them.
+They may still be set. One that has a new name sets that key; the others are passed over, and `doctor` names them.
 """
 
 _EVENTS: Final = """# Events
@@ -101,7 +101,10 @@ def configuration() -> str:
         takes = re.sub(_KIND_OF_DEFAULT, "", key.allowed.partition(", such as")[0])
         lines.append(f"| `{name}` | `{literal(key.default)}` | {takes} | {key.meaning} |")
     order = [f"* `{dotted(smaller)}` ≤ `{dotted(larger)}`" for smaller, larger in ORDER]
-    before = [f"* `{dotted(place)}`: always {now}" for place, now in RETIRED.items()]
+    before = [
+        f"* `{dotted(place)}`: {f'always {now}' if isinstance(now, str) else f'`{dotted(now)}`'}"
+        for place, now in RETIRED.items()
+    ]
     return "\n".join([*lines, _BETWEEN, *order, _OF_BEFORE, *before]) + "\n"
 
 

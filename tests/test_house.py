@@ -31,8 +31,8 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_430, goal=2_300),
     Room("supervisor/storage", most=2_275, goal=1_900),
-    Room("supervisor/protocol", most=4_732, goal=4_100),
-    Room("supervisor/archive", most=4_043, goal=3_900),
+    Room("supervisor/protocol", most=4_742, goal=4_100),
+    Room("supervisor/archive", most=4_073, goal=3_900),
     Room("supervisor/extracts", most=891, goal=950),
     Room("supervisor/summaries", most=1_839, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_835, goal=8_000),
@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_358,
         goal=950,
     ),
-    Room("supervisor/host", most=2_457, goal=2_200),
+    Room("supervisor/host", most=2_464, goal=2_200),
     Room("supervisor/checks", most=2_853, goal=2_100),
     Room("supervisor/importing", most=2_491, goal=1_400),
     Room("supervisor/operations", most=1_869, goal=1_800),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_600, goal=48_000)
+ALL: Final = Room("all", most=53_647, goal=48_000)
 MODULES: Final = Room("modules", most=253, goal=270)
-OF_TESTS: Final = Room("tests", most=56_001, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_051, goal=48_000)
 
 
 def _lines(path: Path) -> int:

@@ -75,6 +75,8 @@ class Deletions:
         self._journal, self._memory, self.tombstones = journal, memory, journal.tombstones
         self._compared: tuple[object, Absences] = None, _NOTHING
         self._elsewhere: dict[Path, tuple[Stat, frozenset[Key]]] = {}
+        #: The files and their names in the journal, when nothing was wrong with them.
+        self._whole: object | None = None
 
     def absences(self, files: Sequence[MemoryFile] | None = None) -> Absences:
         """Return what the files no longer hold; *files* are the dated files, where the caller has just read them."""
@@ -102,7 +104,7 @@ class Deletions:
 
     def as_filed(self, history: History) -> History:
         """Return the messages as the files have them: without those that a person deleted, the edited ones with their words."""
-        absences = self.absences()
+        absences = self._as_told()
         cut = {key for keys in absences.cut.values() for key in keys}
         if not absences.removed and not cut:
             return history
@@ -119,7 +121,7 @@ class Deletions:
         """Return the messages whose files are gone or damaged, from *history* or else from any copy of it that is kept."""
         if not self._journal.file_names():  # nothing is lost that was never there, and each search asks
             return []
-        lost = self.absences().searched
+        lost = self._as_told().searched
         if not lost:
             return []
         messages = {message.key: message for message in history if message.key in lost}
@@ -127,6 +129,16 @@ class Deletions:
             copied = history_copies(self._files, self._paths, self._zone)
             messages = {**{message.key: message for message in copied if message.key in lost}, **messages}
         return [*messages.values()]
+
+    def _as_told(self) -> Absences:
+        """Return what is absent; a supervisor that is told of changes looks at nothing unchanged that was whole before."""
+        watched = self._memory.watched()
+        state = watched and (watched, self._journal.file_names())
+        if state and state == self._whole:
+            return _NOTHING
+        absences = self.absences()
+        self._whole = state if absences is _NOTHING else None
+        return absences
 
     def record(self) -> None:
         """Record in the journal what a person has deleted since, so that no repair brings it back; also what is there again."""

@@ -39,6 +39,8 @@ class MemoryFolder:
         self._paths = paths
         self._cache: dict[Path, tuple[Mapping[str, Stat], Mapping[str, Any]]] = {}
         self._listed: tuple[list[Mapping[str, Any]], tuple[MemoryFile, ...], dict[str, str]] = ([], (), {})
+        #: Another object after each change that a supervisor is told of; None where none is told of changes.
+        self.generation: object | None = None
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -55,6 +57,22 @@ class MemoryFolder:
         """Return the copies of our files, each with the file that it is a copy of, as relative paths."""
         _, copied = self._without_copies()
         return copied
+
+    def watched(self) -> object | None:
+        """
+        Return what is equal to what it was before while no file has changed; None where no supervisor is told of changes.
+
+        Folders say at once what has come or gone, in a few stats; a file that is written in place is told of.
+        """
+        if not self.generation:
+            return None
+        disk, paths = self._files.disk, self._paths
+        return self.generation, disk.stat(paths.memory), disk.stat(paths.summaries), disk.stats(paths.originals)
+
+    def tell(self) -> None:
+        """Note that a file has changed, where a supervisor is told of changes."""
+        if self.generation:
+            self.generation = object()
 
     def names(self) -> set[str]:
         """Return every file name in memory/ and originals/, whatever the file is: none of these names is free."""
@@ -213,7 +231,7 @@ class MemoryFolder:
     ) -> Mapping[str, T]:
         """Return what *reader* makes of the files in *folder* whose name has a key; what has not changed is not read again."""
         stats = self._files.disk.stats(folder)
-        known_stats, known = self._cache.get(folder, ({}, {}))
+        known_stats, known = self._cache.setdefault(folder, ({}, {}))
         if known_stats == stats:
             return known
         read = self._files.read_shown if folder == self._paths.summaries else self._files.read_stable

@@ -155,6 +155,8 @@ class Supervisor:
 
     def _tree_changed(self) -> bool:
         has_changed = self._changes.tree_changed()
+        if has_changed:
+            self.ws.memory.tell()
         if has_changed and self.background:
             self.background.memory_changed()
         return has_changed
@@ -305,12 +307,15 @@ class Host:
             self._held.callback(watcher.watch(ws.paths, self._hint))
         except (OSError, Busy) as error:  # the looks find every change
             ws.events.transition("watch_lost", True, why=str(error))
+        else:
+            ws.memory.generation = object()
         for job in self.jobs:
             job.wake()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Hear of changes no more, and close the index."""
+        self.supervisor.ws.memory.generation = None
         self._held.close()
 
     def stop(self) -> None:
@@ -339,6 +344,8 @@ class Host:
     def _hint(self, name: str) -> None:
         """Look at the workspace now, or once changes are gathered: a file of that *name* may have changed."""
         supervisor = self.supervisor
+        if name.endswith(".md"):
+            supervisor.ws.memory.tell()
         if supervisor.background:
             supervisor.background.hint(name)
         self._is_memory_hinted = self._is_memory_hinted or not name.endswith(".json")

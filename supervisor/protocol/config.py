@@ -66,15 +66,17 @@ class Config:
     def notices(self) -> Iterator[Text]:
         """Yield a sentence for each key of a version before."""
         for place in self.retired:
-            value = RETIRED[place]
-            yield Text("{key} is not read any more, what holds is always {value}; delete it.", key=dotted(place), value=value)
+            if isinstance(now := RETIRED[place], str):
+                yield Text("{key} is not read any more, what holds is always {value}; delete it.", key=dotted(place), value=now)
+            else:
+                yield Text("{key} is called {name} now; rename it.", key=dotted(place), name=dotted(now))
 
 
-#: By section, keys of versions before, which are passed over, and what holds now.
+#: By section, keys of versions before and the values that always hold now.
 _LEFT: Final = {
     "archive": "max_queued=8 backlog_interval=1d overflow_interval=10m write_wait=10s write_wait_limit=10m slug_chars=32"
     " max_attempts=5 summarise_chars=8000 jitter=0",
-    "recall": "recent_messages=5 honest_miss=context.say_nothing",
+    "recall": "recent_messages=5",
     "llm": "material_share=0.8",
     "worker": "idle=60s beat=lease/8",
     "conversation": "summary_in=system overflow_min=3",
@@ -84,9 +86,12 @@ _LEFT: Final = {
     "care": "quarantine_limit=10 previous_bytes=20MB",
     "pool": "window=0 patience=10m",
 }
-RETIRED: Final[Mapping[Place, str]] = {
-    (section, key): now for section, pairs in _LEFT.items() for key, now in (pair.split("=") for pair in pairs.split())
+#: Keys of versions before, which are passed over: the value that always holds now, or the key that has taken their place.
+RETIRED: Final[Mapping[Place, Place | str]] = {
+    **{(section, key): now for section, pairs in _LEFT.items() for key, now in (pair.split("=") for pair in pairs.split())},
+    ("recall", "honest_miss"): ("context", "say_nothing"),
 }
+
 
 #: Pairs of keys: the first may not be larger than the second. If only the second is set, the first is lowered to it.
 ORDER: Final = (

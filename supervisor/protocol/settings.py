@@ -213,23 +213,28 @@ def variable(place: Place) -> str:
 
 
 def gather(
-    known: Mapping[Place, Key], tables: Mapping[str, object], environ: Mapping[str, str], retired: Collection[Place] = ()
+    known: Mapping[Place, Key], tables: Mapping[str, object], environ: Mapping[str, str], retired: Mapping[Place, Place | str]
 ) -> dict[Place, object]:
     """
     Return the values that *tables* and variables set; variables win. BadConfig at the first fault.
 
-    *retired* are keys of versions before, which are passed over.
+    *retired* are keys of versions before: one is passed over, or sets the key that has taken its place, unless that is given
+    too.
     """
-    given = {place: _read(known, place, value) for place, value in _flattened(known, tables) if place not in retired}
-    for place, key in known.items():
-        if (name := variable(place)) in environ:
-            given[place] = _checked(key, name, _of_text(key, environ[name]))
+    goes = {**retired, **{place: place for place in known}}
+    given = {}
+    for place, value in sorted(_flattened(known, tables), key=lambda item: item[0] not in retired):
+        if isinstance(at := goes.get(place, place), tuple):
+            given[at] = _read(known, at, value)
+    for place, at in goes.items():
+        if isinstance(at, tuple) and (name := variable(place)) in environ:
+            given[at] = _checked(known[at], name, _of_text(known[at], environ[name]))
     return given
 
 
 def read_section(name: str, defaults: C, tables: Mapping[str, object]) -> C:
     """Return the section of that name with what *tables*, which have no other, set."""
-    given = gather(_keys_of(name, defaults), tables, {})
+    given = gather(_keys_of(name, defaults), tables, {}, {})
     return replace(defaults, **{key: value for (_, key), value in given.items()})
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.storage.errors import BadRequest
-from tests.world import World, message, talk
+from tests.world import FaultyDisk, World, message, talk
 
 SAID = [
     message("1", "2026-01-30T09:00", "备用钥匙在花盆下面。"),
@@ -55,6 +55,25 @@ def test_words_of_a_lost_day_are_found_and_its_file_is_named(filed):
     assert name in told
     assert not is_well
     assert filed.get("history.json#1").text
+
+
+def test_search_looks_at_no_file_again_that_a_supervisor_is_not_told_of(filed):
+    disk = FaultyDisk()
+    filed.reopen(disk=disk).refresh()
+    filed.ws.memory.generation = object()
+    assert filed.found_texts("备用钥匙在哪里？")
+    looked_at = disk.count("stats", filed.paths.memory.name)
+    assert filed.found_texts("where is the spare tyre?")
+    assert len(shown(filed)) == len(SAID)
+    assert disk.count("stats", filed.paths.memory.name) == looked_at > 0
+    data, path = day(filed).read_bytes(), day(filed)
+    path.unlink()
+    assert filed.found_texts("备用钥匙在哪里？"), "its folder says at once that it is gone"
+    path.write_bytes(data)
+    assert filed.found_texts("备用钥匙在哪里？")
+    path.write_bytes(b"")
+    filed.ws.memory.tell()
+    assert filed.found_texts("备用钥匙在哪里？"), "what is written in place is told of"
 
 
 @pytest.mark.parametrize("left", [0, 40], ids=["gone", "ends early"])

@@ -150,6 +150,18 @@ def told(tmp_path, monkeypatch):
     return hosted
 
 
+def test_host_tells_memory_of_changes_while_the_system_tells_it(told):
+    with told.host() as host:
+        memory = host.supervisor.ws.memory
+        before = memory.generation
+        told.hints[0]("history.json")
+        assert memory.generation is before is not None
+        told.hints[0]("2026-01-31-allergy.md")
+        assert memory.generation not in (before, None)
+        told.rest(host)
+    assert memory.generation is None
+
+
 def test_host_takes_few_stats_for_a_message_that_an_event_tells_of(told):
     disks = []
     for day in range(1, 29):

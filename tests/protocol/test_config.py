@@ -247,11 +247,20 @@ def test_load_returns_a_config_or_a_one_line_error_for_any_input(toml: bytes, en
 
 
 def test_load_passes_over_keys_of_versions_before_and_names_them() -> None:
-    toml = b'language = "en"\n[archive]\nmax_queued = "anything"'
+    toml = b'language = "en"\n[archive]\nmax_queued = "anything"\n[recall]\nhonest_miss = true'
     config = load(toml, {"RECALLD_WORKER_IDLE": "5s"})
-    assert set(map(dotted, config.retired)) == {"archive.max_queued", "worker.idle"}
+    assert config.context.say_nothing is True
+    assert set(map(dotted, config.retired)) == {"archive.max_queued", "recall.honest_miss", "worker.idle"}
     assert [str(notice) for notice in config.notices()] == [
         "archive.max_queued is not read any more, what holds is always 8; delete it.",
         "worker.idle is not read any more, what holds is always 60s; delete it.",
+        "recall.honest_miss is called context.say_nothing now; rename it.",
     ]
     assert not RETIRED.keys() & KEYS.keys()
+
+
+@pytest.mark.parametrize("toml", ["[context]\nsay_nothing = false\n", "[recall]\nhonest_miss = true\n"])
+def test_load_prefers_a_key_of_today_to_one_of_versions_before(toml: str) -> None:
+    both = {"[context]\nsay_nothing = false\n", "[recall]\nhonest_miss = true\n"}
+    text = "".join([toml, *both - {toml}])
+    assert load(text.encode(), {}).context.say_nothing is False
