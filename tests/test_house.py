@@ -51,7 +51,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/cli", most=2_892, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_002, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_873, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_878, goal=1_900),
     Room("supervisor/interfaces", most=1_583, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_647, goal=48_000)
+ALL: Final = Room("all", most=53_652, goal=48_000)
 MODULES: Final = Room("modules", most=253, goal=270)
-OF_TESTS: Final = Room("tests", most=56_051, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_062, goal=48_000)
 
 
 def _lines(path: Path) -> int:

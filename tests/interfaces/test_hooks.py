@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from recalld.supervisor.interfaces.connect.clients import OddEvent, read_event
-from recalld.supervisor.interfaces.hooks.entry import client_of, project_of, repository_of
+from recalld.supervisor.interfaces.hooks.entry import _leave_words, client_of, project_of, repository_of
 from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.recall import WhyRequest, why
@@ -51,6 +51,17 @@ def test_hook_keeps_question_and_answer_once(world, client):
     first = json.loads(world.paths.history.read_bytes())[0]
     where = {name: first[name] for name in ("session", "channel", "chat", "project")}
     assert where == {"session": "s1", "channel": client, "chat": "direct", "project": SHOP}
+
+
+def test_hook_that_gives_up_adds_nothing_twice_without_a_turn(world):
+    event = asks("codex", PORT)
+    del event["turn_id"]
+    request = {"client": "codex", "event": event, "at": world.clock().timestamp() + 0.25, "size": 100, "project": SHOP}
+    answer(world.ws, request, world.clock, keep_fresh=True)
+    _leave_words(world.paths.drop_box, request)  # it was told too late that the words are kept
+    world.forward(minutes=1)
+    world.intake()
+    assert kept(world) == [("user", PORT)]
 
 
 @pytest.mark.parametrize("client", ASKED)

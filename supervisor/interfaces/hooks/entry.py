@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -110,7 +111,8 @@ def _answer(root: str, client: str, turn: dict[str, Any]) -> str:
     except (ValueError, RecursionError):
         event = None  # who answers reports it
     worktree = project_of(event, os.environ)
-    turn |= {"client": client, "event": event, "size": len(data), "project": repository_of(worktree), "worktree": worktree}
+    turn |= {"client": client, "event": event, "at": time.time(), "size": len(data)}
+    turn |= {"project": repository_of(worktree), "worktree": worktree}
     answer, is_mute = ask_supervisor(root, {"op": HOOK, "request": turn, "caller": {}})
     return str(answer["answer"]) if answer else _answer_here(root, turn, is_mute=is_mute)
 
@@ -158,16 +160,17 @@ def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoRet
 
 def _leave_words(drop_box: Path, request: dict[str, Any]) -> None:
     """Leave what was said as a file of the drop-box; what was kept already has the same id, and is not added twice."""
-    from ...storage.clock import to_wire, utc_now
+    from datetime import UTC, datetime
+
+    from ...storage.clock import to_wire
     from ...storage.disk import RealDisk
     from ...storage.files import Files
     from ...storage.lenient_json import render_json
     from ..connect.clients import OddEvent, messages_of, read_event
 
     try:
-        messages = messages_of(
-            read_event(request["client"], request["event"]), request["client"], request["project"], to_wire(utc_now())
-        )
+        now = to_wire(datetime.fromtimestamp(request["at"], UTC))
+        messages = messages_of(read_event(request["client"], request["event"]), request["client"], request["project"], now)
     except OddEvent:
         return
     if messages:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
+from datetime import UTC
 from typing import Any, Final
 
 from ...context.render import framed
 from ...operations.operation import Caller, perform
-from ...storage.clock import Clock, to_wire
+from ...storage.clock import Clock, read_instant, to_wire
 from ...storage.errors import as_supervisor_error
 from ...workspace import Workspace
 from ..connect.clients import Event, OddEvent, fits, messages_of, read_event, written
@@ -38,8 +39,8 @@ def answer(
     """
     Keep what was said, and return what the client should read, "" for nothing.
 
-    *request* is {client, event, size, project, worktree}. The words are on disk before memory is searched. Messages are added
-    while *changing* is held.
+    *request* is {client, event, at, size, project, worktree}; the hook that gives up keeps its words under the same time. They
+    are on disk before memory is searched. Messages are added while *changing* is held.
     """
     folder = "project" if ws.config.recall.worktrees == "together" else "worktree"
     client, project = (value if isinstance(value := request.get(name), str) else "" for name in ("client", folder))
@@ -50,7 +51,8 @@ def answer(
         return ""
     faults: list[str] = []
     text = ""
-    if messages := messages_of(event, client, project, to_wire(clock())):
+    now = to_wire(read_instant(request.get("at"), UTC) or clock())
+    if messages := messages_of(event, client, project, now):
         from ...operations.history import AppendRequest, append
 
         with _alone(faults, "keeping what was said", ws), changing or contextlib.nullcontext():
