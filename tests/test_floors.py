@@ -125,9 +125,8 @@ OS_WRITES: Final = frozenset(
 METHODS: Final = frozenset(
     "chmod hardlink_to mkdir rename rmdir symlink_to touch unlink write_bytes write_text writelines".split()
 )
-#: The one reader of the wall clock.
-#: The second makes the time of a message that a supervisor is asked to add, before anything is loaded.
-CLOCKS: Final = ("recalld.supervisor.storage.clock", "recalld.supervisor.interfaces.entry")
+#: Who reads the wall clock: the first; the others take the time of a message before anything is loaded.
+CLOCKS: Final = tuple(f"recalld.supervisor.{name}" for name in ("storage.clock", "interfaces.entry", "interfaces.hooks.entry"))
 #: What gives a name to a value, a parameter, an attribute or a function, and the words that say nothing of it.
 NAMED: Final = {
     ast.Name: "id",
