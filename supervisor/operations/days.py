@@ -220,7 +220,7 @@ def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
         period=period.label,
         text=text,
         lines=tuple(
-            SummaryLine(text=line, sources=tuple(names[n] for n in numbers))
+            SummaryLine(text=line, sources=_day_of(line, period, names) or tuple(names[n] for n in numbers))
             for line, numbers in zip(lines, traced, strict=True)
         ),
         files=tuple(source.name for source in parsed.sources),
@@ -297,6 +297,12 @@ def _message(block: Block, path: str) -> DayMessage:
         path=path,
         text=block.shown,
     )
+
+
+def _day_of(line: str, period: Period, days: Sequence[str]) -> tuple[str, ...]:
+    """Return the day of a month that a line of its summary begins with, as each line of an extract does."""
+    day = f"{period.label[:4]}-{line.removeprefix('- ')[:5]}"
+    return (day,) if day in days else ()
 
 
 def _passages(ws: Workspace, period: Period, now: datetime) -> tuple[Sequence[str], Sequence[str]]:

@@ -71,6 +71,13 @@ def test_edit_summary_keeps_the_old_file_and_refuses_a_stale_version(memory):
     assert memory.summary("2026-01-10") == after
 
 
+def test_summary_traces_a_line_of_a_month_to_the_day_it_begins_with(world, memory):
+    world.write([message(str(day), f"2025-10-{day:02}T09:00", f"今天在菜市场花了 5{day} 块，主要是茶叶。") for day in (8, 9)])
+    world.settle()
+    found = memory.edit_summary("2025-10", "".join(f"- 10-0{day} 用户：今天在菜市场花了 5{day} 块。\n" for day in (8, 9)))
+    assert [line.sources for line in found.lines] == [("2025-10-08",), ("2025-10-09",)]
+
+
 def test_edit_summary_is_a_persons_text_that_a_newer_summary_keeps(world, memory):
     before = memory.summary("2026-01-10")
     assert before
