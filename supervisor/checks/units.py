@@ -55,7 +55,9 @@ _USER: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 _NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 #: The values that systemd accepts for MemoryMax=.
 _MEMORY: Final = lazy_re(r"[0-9]+[KMGT]?|[0-9]{1,2}%|infinity")
-#: The state of system services.
+#: Where systemd keeps the stamps of system timers, the folders of system services, and their state.
+_STAMPS: Final = Path("/var/lib/systemd/timers")
+_FOLDERS: Final = (Path("/var/cache/recalld"), Path("/run/recalld"))
 _SYSTEM_STATE: Final = Path("/var/lib/recalld")
 
 
@@ -206,6 +208,17 @@ def in_list(path: str) -> str:
     """
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
+
+
+def remains(what: Installation) -> list[Path]:
+    """Return what a removed service leaves: caches, systemd's stamps of its timers, and what `systemctl edit` keeps."""
+    stamps = Path(user_folder("XDG_DATA_HOME", os.environ)) / "systemd" / "timers"
+    caches = [Path(user_folder("XDG_CACHE_HOME", os.environ)) / "recalld"]
+    if what.user:
+        stamps, caches = _STAMPS, [place / what.alarm.name for place in _FOLDERS]
+    left = [*caches, *(stamps / f"stamp-{what.unit(timer)}" for timer in (TIMER, BACKUP_TIMER))]
+    left += [what.folder / f"{what.unit(name)}.d" for name in TEMPLATES]
+    return [path for path in left if path.exists()]
 
 
 # ── installed units ──────────────────────────────────────────────────────────

@@ -71,17 +71,19 @@ def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run:
     Copy the notes that are not there yet; NotImported, and none is copied, for one that is no text.
 
     Return their names by what became of them: "new", "same", or "different" where the name has other words here; "left out"
-    are those that are too large to be searched, and names that lead elsewhere, or where a note has the name of a folder.
+    are names that lead elsewhere, or where a note has the name of a folder; those that are "too large" are not searched.
     *known* has what was copied before, and grows: such a note follows its source until somebody changes or deletes it here.
     """
     folder = notes_folder(ws, source).relative_to(ws.paths.memory)
     notes = {name: _note_at(source, name) for name in notes_of(source)}
-    done: dict[str, list[str]] = {"new": [], "same": [], "different": [], "left out": []}
+    done: dict[str, list[str]] = {"new": [], "same": [], "different": [], "left out": [], "too large": []}
     for name, data in notes.items():
         place = place_below(ws.paths.memory, f"{folder}/{name}", from_here=True)
         is_below_note = place and any(above.is_file() for above in place.parents)
-        if place is None or is_foreign(name) or is_below_note or len(data) > MOST_BYTES:
+        if place is None or is_foreign(name) or is_below_note:
             done["left out"].append(name)
+        elif len(data) > MOST_BYTES:
+            done["too large"].append(name)
         else:
             done[write_note(ws, place, name, data, known, dry_run=dry_run)].append(name)
     return done

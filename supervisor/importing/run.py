@@ -72,8 +72,8 @@ class Imported:
     asked for, None without a model. *notes* is how many Markdown notes there are: next to messages, or alone; then so many of
     them were *copied* to the *folder*, and *different* ones have the name of one that is there with other words. *people* are
     the persons in the export of a messenger, and how much each said; *me* is the one whose words are the owner's, "" for none.
-    *left_out* was not read: links, names that lead elsewhere, what may not be read. *no_talk* counts the entries that nobody
-    said, by the name that their program has for their kind.
+    *left_out* was not read: links, names that lead elsewhere, what may not be read; *too_large* are notes that no search would
+    read. *no_talk* counts the entries that nobody said, by the name that their program has for their kind.
     """
 
     messages: int = 0
@@ -94,6 +94,7 @@ class Imported:
     people: dict[str, int] = field(default_factory=dict)
     me: str = ""
     left_out: tuple[str, ...] = ()
+    too_large: tuple[str, ...] = ()
     no_talk: dict[str, int] = field(default_factory=dict)
 
 
@@ -132,6 +133,7 @@ def bring_in(
                 different=tuple(copied["different"]),
                 folder=notes_folder(ws, source),
                 left_out=(*source.left_out, *copied["left out"]),
+                too_large=tuple(copied["too large"]),
             )
         if not kinds:
             raise of_no_kind(source)

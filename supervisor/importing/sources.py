@@ -230,7 +230,9 @@ class Taking:
             elif not self._source.kind and WORKSPACE not in files:
                 copied = copy_notes(ws, source, state.notes, dry_run=False)
                 self._leave_out(root, copied["different"], _NOTE_IS_OTHER)
-                self._leave_out(root, copied["left out"], Text("it is larger than 20 MB, or no name of a note"))
+                self._leave_out(
+                    root, [*copied["left out"], *copied["too large"]], Text("it is larger than 20 MB, or no name of a note")
+                )
                 strange = {*names} & {*source.names} - {*notes}.union(*files.values())
                 if "" not in chain(*files.values()):
                     why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)

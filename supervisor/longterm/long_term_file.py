@@ -234,7 +234,8 @@ class LongTermFile:
             return written
         numbers = seen(after.text)
         number = line.number if place else bisect(numbers, line.number) * (line.number in numbers)
-        return replace(written, line=number, total=len(numbers), is_shown=number > 0)
+        total = LongTermText(after.path, only_lines(after.text, numbers)).total
+        return replace(written, line=number, total=total, is_shown=number > 0)
 
     def end(self, ref: str, now: datetime, reason: str = "", seen: Seen | None = None) -> Ended:
         """Strike the line named as in "42@1f3a9c0d": it is no longer true from today on. Errors as in `append`."""
@@ -312,7 +313,8 @@ class LongTermFile:
             return after
 
         after = self.change(take, kind="deleted")
-        return Deleted(after.path, count, len(seen(after.text)) if seen else after.total)
+        left = LongTermText(after.path, only_lines(after.text, seen(after.text))) if seen else after
+        return Deleted(after.path, count, left.total)
 
     def _write(self, path: str, version: FileVersion | None, data: bytes, *, is_same: bool, keep_previous: bool) -> None:
         """Replace the text of the *version* by *data*, durably; Conflict or FileExistsError if another program was faster."""

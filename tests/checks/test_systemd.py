@@ -6,6 +6,7 @@ The real one is in script/test-systemd, which boots a machine. What is asked for
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterable
@@ -17,7 +18,9 @@ import pytest
 
 from recalld.supervisor.checks import systemd
 from recalld.supervisor.checks.systemd import check_manager, install, installation, restart, state_of, uninstall
-from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Installation
+from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, TIMER, Installation
+from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from tests.kinds import OTHERS
 
@@ -231,6 +234,21 @@ def test_services_of_two_workspaces_are_apart(machine):
     assert uninstall(BARE) == HERE
     assert machine.tree() == work.units()
     assert installation(Installation(Path(), name="work")) == work
+
+
+def test_service_uninstall_names_what_is_left(machine, tmp_path, monkeypatch, capsys):
+    for name in ("DATA", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    stamps, cache, edited = tmp_path / "DATA/systemd/timers", tmp_path / "CACHE/recalld", machine.folder / f"{SERVICE}.d"
+    for left in ([], [cache, stamps / f"stamp-{TIMER}", edited]):
+        install(HERE)
+        for place in (*left, stamps / "stamp-other.timer"):
+            place.mkdir(parents=True, exist_ok=True)
+        assert run_command(Call(["service", "uninstall", "--json"], {"LANG": "C"})) == 0
+        assert json.loads(capsys.readouterr().out) == {"workspace": str(HERE.workspace), "left": list(map(str, left))}
+    install(HERE)
+    assert run_command(Call(["service", "uninstall"], {"LANG": "C"})) == 0
+    assert f"what is left may be deleted: {cache}, " in capsys.readouterr().out
 
 
 def test_run_program_says_what_is_not_there_and_kills_what_does_not_end():

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.importing import memories
 from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED
+from recalld.supervisor.storage.errors import BadFile
 from tests.world import World
 
 CHAT = "2026/9/14 09:02 - 小雨: 周五去体检\n2026/9/14 09:03 - 阿明: 好的，我陪你\n"
@@ -67,6 +70,14 @@ def test_import_of_notes_leaves_out_links_archives_and_a_note_below_a_note(world
     done = copied(world, packed(log, "夹.md", "夹.md/里.md", "./夹.md", "聊天.zip", link="链接.md"))
     assert sorted(done.left_out) == ["./夹.md", "夹.md/里.md", "聊天.zip", "链接.md"]
     assert written(world) == {"笔记/夹.md"}
+
+
+def test_import_of_notes_names_those_that_no_search_would_read(world, log, monkeypatch, capsys):
+    monkeypatch.setattr(memories, "MOST_BYTES", 3)
+    path = packed(log, "大.md")
+    assert run_command(Call(["-w", str(world.root), "import", str(path), "--dry-run", "--json"], {})) == BadFile.exit_code
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["leftOut"], answer["tooLarge"], answer["copied"]) == ([], ["大.md"], 0)
 
 
 def test_import_of_a_folder_leaves_out_links_that_lead_out_of_it(world, log, tmp_path):

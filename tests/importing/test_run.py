@@ -135,10 +135,12 @@ def test_import_gives_a_message_without_a_time_that_of_its_neighbour(world, log)
     assert (done.added, done.undated, done.unread) == (3, 2, {"message": 2})
 
 
-def test_import_counts_the_calls_of_a_model(tmp_path, log):
-    world = World(tmp_path / "w", NOW, '[archive]\ntimezone = "UTC"\n[llm]\nmodel = "m"\n')
-    done = run(world, days_of_talk(log, 5, 4), dry_run=True)
-    assert done.calls == 5
+def test_import_counts_the_calls_of_a_model(tmp_path, log, capsys):
+    world = World(tmp_path / "w", NOW, '[archive]\ntimezone = "UTC"\n[llm]\nmodel = "m"\nmax_calls_per_day = 2\n')
+    words = ["import", str(days_of_talk(log, 5, 4)), "--dry-run", "--json"]
+    assert run_command(Call(["-w", str(world.root), "--now", "2026-01-31T10:00:00Z", *words], {})) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["calls"], answer["daysOfCalls"], answer["unreadFile"]) == (5, 3, None)
 
 
 def test_import_keeps_the_words_of_the_owner_as_the_owners(world, log):

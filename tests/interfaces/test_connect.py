@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.interfaces.connect.clients import CLIENTS
-from recalld.supervisor.interfaces.connect.settings import Machine, client_names
+from recalld.supervisor.interfaces.connect.settings import Machine, changed_lines, client_names
 from recalld.supervisor.protocol import connections
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
@@ -114,6 +114,29 @@ def test_connect_and_disconnect_leave_json_settings_as_they_were(home, client, n
     assert after == before
 
 
+def test_connect_shows_no_line_that_it_only_writes_in_another_form(home):
+    of = machine(home)
+    written(home / ".claude.json", '{"env": {"KEY": "sk-1234"}, "mcpServers": {"a": {"command": "b"}}}')
+    change = next(change for change in of.changes("claude-code") if change.file.name == ".claude.json")
+    lines = [*changed_lines(change)]
+    assert any("recalld" in line for line in lines)
+    assert not any("sk-1234" in line for line in lines)
+
+
+@pytest.mark.parametrize("last", ['"KEY": "sk-1234"', '"env": {"KEY": "sk-1234"}', '"keys": ["a", "sk-1234"]', '"env": {}'])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_connect_shows_no_line_of_the_client_that_gets_a_comma(home, client, last):
+    of = machine(home)
+    for path in json_files(of, client):
+        written(path, f'{{"mcpServers": {{"a": {{"command": "b", "env": {{"KEY": "sk-1234"}}}}}}, "model": "x", {last}}}')
+    for step in (of.changes, of.removals):
+        changes = step(client)
+        shown = [line for change in changes for line in changed_lines(change)]
+        assert any("recalld" in line for line in shown)
+        assert not any("sk-1234" in line or '"env"' in line or '"model"' in line for line in shown)
+        of.apply(changes)
+
+
 @pytest.mark.parametrize("name", TOML)
 def test_connect_and_disconnect_leave_toml_settings_as_they_were(home, name):
     of = machine(home)
@@ -202,6 +225,15 @@ def command(home) -> Command:
     found = Command(home / "memory", HOME=str(home), PATH="/usr/bin:/bin", CODEX_HOME="")
     found("connect", "codex", "--yes")
     return found
+
+
+def test_dry_run_shows_every_line_and_json_has_the_lines_without_it(command, home):
+    lines = (home / ".codex" / "config.toml").read_text().splitlines()
+    shown = command("connect", "--remove", "codex", "--dry-run").out
+    files = json.loads(command("connect", "--remove", "codex", "--json").out)["clients"][0]["files"]
+    assert [line for line in filter(None, lines) if f"    - {line}\n" not in shown] == []
+    assert [f"- {line}" for line in lines if line] in [file["lines"] for file in files]
+    assert "with --dry-run every line is shown" in command("connect", "--remove", "codex").out
 
 
 def test_disconnect_writes_nothing_without_yes(command, home):

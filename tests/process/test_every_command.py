@@ -85,7 +85,8 @@ ANSWERS: Final = {
         "import . --dry-run",
         [
             *("messages", "added", "left", "conversations", "days", "first", "last", "undated", "unread"),
-            *("calls", "kinds", "notes", "copied", "different", "folder", "people", "me", "leftOut"),
+            *("calls", "kinds", "notes", "copied", "different", "folder", "people", "me", "leftOut", "tooLarge"),
+            *("daysOfCalls", "unreadFile"),
         ],
     ),
     "run --once": ("run --once", ["archived", "files"]),

@@ -11,7 +11,7 @@ from recalld import Memory, MemoryStore, register_all_tools
 from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.interfaces.tools.answers import TRUNCATED, MemorySearchResult, Room, SearchAnswer, clamped, cut
 from recalld.supervisor.text.llm_input import estimate_tokens
-from tests.tools.memory import GROUP, remembered
+from tests.tools.memory import GROUP, LONG_TERM, remembered
 
 
 @pytest.fixture
@@ -270,6 +270,17 @@ def test_memory_write_says_that_a_group_will_not_be_shown_the_line(world, in_gro
     assert [line.number for line in memory.read(recent=2).lines] == [9, 10]
     alone = tools_of(memory).call("memory_write", {"content": "周日去爬山 en"})
     assert (alone.text, alone.data["new"]) == ("in memory already, line 10 (9 in all)", False)
+
+
+def test_a_group_that_sees_all_is_told_as_many_lines_as_there_are(world):
+    remembered(world)
+    world.put("memory.md", LONG_TERM.replace("\n", "\n\n"))
+    memory = configured(world, '[recall]\nin_groups = "all"\n')
+    total = memory.read(session=GROUP).total
+    tools = register_all_tools(memory, session=GROUP, allow_delete=True)
+    new = tools.call("memory_write", {"content": "周日去爬山"}).data
+    assert (new["total"], memory.read(session=GROUP, recent=1).lines[0].ref) == (total + 1, new["ref"])
+    assert tools.call("memory_delete", {"lines": [new["ref"]]}).data["total"] == total
 
 
 @pytest.mark.parametrize(

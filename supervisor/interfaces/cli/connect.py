@@ -37,7 +37,7 @@ def connect(
     clients: Annotated[list[str] | None, Argument("claude-code, codex, mcp; without any, those of this machine")] = None,
     remove: Annotated[bool, Option("--remove", "take out what was put in, and nothing else")] = False,
     yes: Annotated[bool, Option("--yes", "write it")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", "write nothing, as without --yes")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", "show every line, and write nothing")] = False,
     project: Annotated[Path | None, Option("--project", "only for what is done in this folder", metavar="DIR")] = None,
 ) -> int:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
@@ -59,13 +59,14 @@ def connect(
         named = _named(clients, machine)
         head = [] if remove else _head(machine, is_made=is_made, finds=bool(changes), writes=writes)
         listed = [change for change in changes if change.kind != "absent" or change.elsewhere]
-        rows = _rows(call, listed, refused, named)
+        rows = _rows(call, listed, refused, named, every_line=dry_run)
         notes = [] if remove else _notes(changes, machine)
         if writes or not done:
             end = Text(_end(done, refused, removes=remove))
         else:
             again = f"recalld connect{named}{' --remove' if remove else ''} --yes"
-            end = Text("Nothing was written. `{command}` does it.", command=again)
+            more = msgid("Nothing was written. `{command}` does it; with --dry-run every line is shown.")
+            end = Text(msgid("Nothing was written. `{command}` does it.") if dry_run else more, command=again)
         shown = [*head, *rows, *([""] if head or rows else []), *notes, end]
     call.answer(_as_data(machine, changes, refused, written=writes), shown)
     return refused[0][1].exit_code if refused else 0
@@ -136,10 +137,13 @@ def _changes(
     return changes, refused
 
 
-def _rows(call: Call, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], named: str) -> list[str]:
+def _rows(
+    call: Call, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], named: str, *, every_line: bool
+) -> list[str]:
     from shlex import quote
 
     from ..connect.clients import CLIENTS
+    from ..connect.settings import changed_lines
 
     rows: list[str] = []
     for client in dict.fromkeys([*(change.client for change in changes), *(name for name, _ in refused)]):
@@ -148,6 +152,8 @@ def _rows(call: Call, changes: Sequence[Change], refused: Sequence[tuple[str, Su
         for change in (change for change in of_it if change.kind != "absent"):
             what = call.render([Text(_PARTS[part]) for part in change.wanted.what])
             rows.append("  " + call.render(Text(_CHANGES[change.kind], path=_shown(change), what=what)))
+            if every_line:
+                rows += [f"    {line}" for line in changed_lines(change)]
         for root in dict.fromkeys(root for change in of_it for root in change.elsewhere):
             command = f"recalld -w {quote(root)} connect{named} --remove"
             sentence = Text("{client} is connected to {root}; `{command}`", client=title, root=root, command=command)
@@ -195,6 +201,8 @@ def _notes(changes: Sequence[Change], machine: Machine) -> list[str]:
 def _as_data(
     machine: Machine, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], *, written: bool
 ) -> dict[str, Any]:
+    from ..connect.settings import changed_lines
+
     clients: dict[str, list[dict[str, Any]]] = {}
     for change in changes:
         row = {
@@ -203,6 +211,7 @@ def _as_data(
             "what": list(change.wanted.what),
             "change": change.kind,
             "elsewhere": list(change.elsewhere),
+            "lines": [*changed_lines(change)],
         }
         clients.setdefault(change.client, []).append(row)
     return {

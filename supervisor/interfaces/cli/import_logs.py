@@ -31,7 +31,7 @@ _STOPPED = 130
 _MOST_NAMED = 12
 
 #: What of an import is said in sentences, and not as a row.
-_SAID: Final = ("leftOut", "people", "me", "unread")
+_SAID: Final = ("leftOut", "tooLarge", "people", "me", "unread")
 #: What the rows of a source are called, where the words of its keys mean something else in other answers.
 _OF_SOURCE: Final = {"pending": "filesThatWait", "waits": "forgottenThereAlone"}
 
@@ -67,15 +67,18 @@ def import_logs(
         with call.control(stops=True) as control:
             done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=partial(_who, me), dry_run=dry_run)
         fields = wire(asdict(done))
+        per_day = max(ws.config.llm.max_calls_per_day, 1)
+        # no file names what could not be read any more
+        fields |= {"daysOfCalls": None if done.calls is None else -(-done.calls // per_day), "unreadFile": None}
         counted = "copied" if done.folder else "added"  # a row even if it is 0
-        rows = {key: value for key, value in fields.items() if key not in _SAID and (value or key == counted)}
+        rows = {key: value for key, value in fields.items() if key not in (*_SAID, "daysOfCalls") and (value or key == counted)}
         shown = in_local_times(json.loads(as_json(rows)), call.zone)
         call.answer(fields, [as_text(shown, call.renderer()), *_sentences(done, dry_run=dry_run)])
         if done.unread:
             call.say(Text("Entries that could not be read: {count}.", count=sum(done.unread.values())))
         if done.left:
             return _STOPPED
-        is_whole &= not (done.unread or done.left_out or done.different)
+        is_whole &= not (done.unread or done.left_out or done.too_large or done.different)
     return 0 if is_whole else BadFile.exit_code
 
 
@@ -161,11 +164,11 @@ def _show_clients(call: Call) -> None:
 
 
 def _sentences(done: Imported, *, dry_run: bool) -> Iterator[Text]:
-    if done.left_out:
+    if names := (*done.left_out, *done.too_large):
         yield Text(
             "Left out: {count}. They are links, too large, not readable, or have names that lead elsewhere or can't be those of files: {names}",
-            count=len(done.left_out),
-            names=done.left_out,
+            count=len(names),
+            names=names,
         )
     if dry_run:
         yield Text("Nothing was added; without --dry-run it is.")

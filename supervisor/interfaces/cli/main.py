@@ -75,8 +75,17 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str, Text]]]] = {
         "pool": ("workspace", "key status", Text("A pool of workers, for many workspaces.")),
     },
 }
-#: Commands that left in 0.33 or later, by their first words, and what does their work now.
+#: Commands of earlier versions, by their first words, and what does their work now.
 LEFT: Final = {
+    "chat": Text("there is no chat any more: `recalld connect` gives this memory to an assistant."),
+    "demo": Text("there is no demo any more: `script/demo` in a clone of the repository shows recalld at work."),
+    "redact": Text("there is no `redact` any more: `recalld forget --match TEXT` takes back what is stored."),
+    "plan": Text("`recalld status --plan` shows what the next run would do."),
+    "disconnect": Text("`recalld connect --remove` takes out of the clients' settings what `connect` put in."),
+    "stats": Text("`recalld read --stats` counts the lines of the long-term memory."),
+    "archive": Text("`recalld run --once` writes every message to its dated file now."),
+    "gateway": Text("there is no gateway any more: each workspace answers over HTTP at its own `[serve] port`."),
+    "status --metrics": Text("there are no figures for Prometheus any more: `recalld status --json` has them."),
     "why --replay": Text(
         "an old turn is not asked again any more: `recalld inject --query …` shows what would be put before the assistant now."
     ),

@@ -24,7 +24,7 @@ from ...checks.systemd import (
     systemctl,
     uninstall,
 )
-from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation
+from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation, remains
 from ...protocol.config import check_made
 from ...protocol.paths import WorkspacePaths
 from ...storage.disk import RealDisk
@@ -109,9 +109,11 @@ def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     check_manager(named)
     what = uninstall(named)
     shutil.rmtree(what.alarm, ignore_errors=True)
-    call.answer(
-        {"workspace": str(what.workspace)}, Text("the service is gone; the memory is still in {path}.", path=what.workspace)
-    )
+    left = list(map(str, remains(what)))
+    sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
+    if left:
+        sentences.append(Text("what is left may be deleted: {places}.", places=left))
+    call.answer({"workspace": str(what.workspace), "left": left}, sentences)
 
 
 @command("service status", common=("json",))

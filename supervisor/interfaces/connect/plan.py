@@ -62,6 +62,12 @@ def disconnected(text: str, wanted: Wanted, root: str | None = None) -> str:
             return _PARAGRAPH.sub("", text)
 
 
+def comparable(text: str, wanted: Wanted) -> str:
+    """Return the text as it would be written again, a value a line: what differs from it is a change, and not a line break."""
+    form = text if "\n" in text.strip() else ""
+    return _as_json(_settings(text), form) if wanted.form == "json" and text.strip() else text
+
+
 def is_blank(text: str, wanted: Wanted) -> bool:
     """True if nothing is in the text, not even a comment."""
     return not text.strip() or (wanted.form == "json" and "".join(text.split()) == "{}")

@@ -25,7 +25,7 @@ from ...storage.files import Files, FileVersion
 from ...storage.texts import Text, msgid
 from ...text.record import record
 from .clients import CLIENTS, Place, Wanted, wanted
-from .plan import Refused, connected, disconnected, is_blank, workspaces
+from .plan import Refused, comparable, connected, disconnected, is_blank, workspaces
 
 if TYPE_CHECKING:
     _Read: TypeAlias = tuple[Wanted, Path, FileVersion | None, str | None]
@@ -253,3 +253,27 @@ def program() -> str:
     """Return the path of the command `recalld` of this environment, else the one that the shell finds."""
     path = Path(sys.executable).parent / "recalld"
     return str(path) if path.exists() else which("recalld") or "recalld"
+
+
+def changed_lines(change: Change) -> Iterator[str]:
+    """
+    Yield the lines that the change takes out, with "-", and those that it puts in, with "+", for a person.
+
+    A line that is there before and after is the client's own, wherever a comma or the difference puts it: it may be a secret.
+    """
+    from collections import Counter
+    from difflib import unified_diff
+
+    texts = (change.before.data.decode() if change.before else "", change.text)
+    before, after = ([*_lines(text, change.wanted)] for text in texts)
+    left = {"-": Counter(before) - Counter(after), "+": Counter(after) - Counter(before)}
+    for line in [*unified_diff(before, after, n=0, lineterm="")][2:]:
+        sign, words = line[:1], line[1:]
+        if sign in left and words.strip() and left[sign][words] > 0:
+            left[sign][words] -= 1
+            yield f"{sign} {words}"
+
+
+def _lines(text: str, wanted: Wanted) -> Iterator[str]:
+    for line in comparable(text, wanted).splitlines():
+        yield line.removesuffix(",") if wanted.form == "json" else line
