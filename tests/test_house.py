@@ -36,7 +36,7 @@ ROOMS: Final = (
     Room("supervisor/extracts", most=891, goal=950),
     Room("supervisor/summaries", most=1_839, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_835, goal=8_000),
-    Room("supervisor/longterm", most=1_039, goal=950),
+    Room("supervisor/longterm", most=1_041, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_466, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_390, goal=1_400),
     Room(
@@ -45,13 +45,13 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_464, goal=2_200),
-    Room("supervisor/checks", most=2_853, goal=2_100),
-    Room("supervisor/importing", most=2_491, goal=1_400),
+    Room("supervisor/checks", most=2_866, goal=2_100),
+    Room("supervisor/importing", most=2_497, goal=1_400),
     Room("supervisor/operations", most=1_875, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_892, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_915, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_002, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_878, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_908, goal=1_900),
     Room("supervisor/interfaces", most=1_583, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_658, goal=48_000)
+ALL: Final = Room("all", most=53_732, goal=48_000)
 MODULES: Final = Room("modules", most=253, goal=270)
-OF_TESTS: Final = Room("tests", most=56_068, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_143, goal=48_000)
 
 
 def _lines(path: Path) -> int:
