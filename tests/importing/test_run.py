@@ -137,6 +137,7 @@ def test_import_gives_a_message_without_a_time_that_of_its_neighbour(world, log)
 
 def test_import_counts_the_calls_of_a_model(tmp_path, log, capsys):
     world = World(tmp_path / "w", NOW, '[archive]\ntimezone = "UTC"\n[llm]\nmodel = "m"\nmax_calls_per_day = 2\n')
+    world.put("recalld.toml", world.toml)
     words = ["import", str(days_of_talk(log, 5, 4)), "--dry-run", "--json"]
     assert run_command(Call(["-w", str(world.root), "--now", "2026-01-31T10:00:00Z", *words], {})) == 0
     answer = json.loads(capsys.readouterr().out)
