@@ -16,7 +16,7 @@ from ..protocol.message import role_of
 from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
-from .talk import SOMEONE, Conversation, Reading, Said, Talk, text_of, words
+from .talk import SOMEONE, Reading, Said, Talk, text_of, words
 
 #: Fields that a message may have its time in.
 _TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
@@ -47,7 +47,7 @@ def _conversations(log: Reading, name: str, field: str, kind: type[Messages]) ->
 def chatgpt(log: Reading, name: str) -> Talk:
     """Yield the conversations of ChatGPT's export: of each the branch that was last shown."""
     for place, raw, mapping in _conversations(log, name, "mapping", dict):
-        conversation = Conversation(id=text_of(raw, "conversation_id", "id") or place, channel="chatgpt")
+        session = text_of(raw, "conversation_id", "id") or place
         parents = {key: text_of(node, "parent") if isinstance(node, dict) else "" for key, node in mapping.items()}
         branch = _branch(parents, text_of(raw, "current_node"))
         if branch and parents[branch[0]] in mapping:
@@ -56,9 +56,9 @@ def chatgpt(log: Reading, name: str) -> Talk:
             message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
             if message is None:  # the root has none
                 continue
-            entry = _chatgpt_message(message, key, log.zone) if isinstance(message, dict) else None
+            entry = _chatgpt_message(message, key, session, log.zone) if isinstance(message, dict) else None
             if entry:
-                yield conversation, entry
+                yield entry
             elif isinstance(message, dict):
                 content = message.get("content")
                 log.leave_out(text_of(content, "content_type") if isinstance(content, dict) else "message")
@@ -76,7 +76,7 @@ def _branch(parents: dict[str, str], leaf: str) -> list[str]:
     return [*reversed(branch)]
 
 
-def _chatgpt_message(message: Mapping[str, Any], key: str, zone: tzinfo) -> Said | None:
+def _chatgpt_message(message: Mapping[str, Any], key: str, session: str, zone: tzinfo) -> Said | None:
     """Return a message; None for what nobody said: prompts, thoughts, tools, what is hidden from the conversation."""
     author, content, about = (message.get(name) or {} for name in ("author", "content", "metadata"))
     if not all(isinstance(part, dict) for part in (author, content, about)) or about.get(
@@ -88,7 +88,7 @@ def _chatgpt_message(message: Mapping[str, Any], key: str, zone: tzinfo) -> Said
         return None
     identity, at = str(message.get("id") or key), read_instant(message.get("create_time"), zone)
     text = "\n".join(filter(None, map(_part, content.get("parts") or [])))
-    return Said(id=identity, at=at, role=role, text=text)
+    return Said(id=identity, at=at, role=role, text=text, session=session, channel="chatgpt")
 
 
 def _part(part: object) -> str:
@@ -100,7 +100,7 @@ def _part(part: object) -> str:
 def claude(log: Reading, name: str) -> Talk:
     """Yield the conversations of Claude's export: of each the branch that was last shown."""
     for place, raw, messages in _conversations(log, name, "chat_messages", list):
-        conversation = Conversation(id=text_of(raw, "uuid") or place, channel="claude")
+        session = text_of(raw, "uuid") or place
         readable = [message for message in messages if isinstance(message, dict)]
         log.unread.update(["message"] * (len(messages) - len(readable)))
         parents = {text_of(message, "uuid"): text_of(message, "parent_message_uuid") for message in readable}
@@ -108,10 +108,10 @@ def claude(log: Reading, name: str) -> Talk:
         branch = _branch(parents, text_of(raw, "current_leaf_message_uuid")) if has_branches else parents
         for message in readable:
             if text_of(message, "uuid") in branch:
-                yield conversation, _claude_message(log, message)
+                yield _claude_message(log, message, session)
 
 
-def _claude_message(log: Reading, message: Mapping[str, Any]) -> Said:
+def _claude_message(log: Reading, message: Mapping[str, Any], session: str) -> Said:
     """Return a message with the names of its files, and the text that was pasted."""
     identity, at = text_of(message, "uuid"), read_instant(message.get("created_at"), log.zone)
     content = message.get("content")
@@ -123,7 +123,7 @@ def _claude_message(log: Reading, message: Mapping[str, Any]) -> Said:
     named = [_claude_file(log, name) for name in attached]
     role = "user" if message.get("sender") in ("human", "user") else "assistant"
     whole = "\n".join(filter(None, [text, *dict.fromkeys(named)]))
-    return Said(id=identity, at=at, role=role, text=whole)
+    return Said(id=identity, at=at, role=role, text=whole, session=session, channel="claude")
 
 
 def _claude_file(log: Reading, attached: Mapping[str, Any]) -> str:
@@ -181,11 +181,17 @@ def message_of(log: Reading, message: object, place: str, session: str, channel:
         elif not isinstance(message.get("content"), list):
             log.unread["message"] += 1
         return
-    about = {field: text_of(message, field) for field in ("chat", "project")}
-    conversation = Conversation(
-        id=text_of(message, "session") or session, channel=text_of(message, "channel") or channel, **about
+    yield Said(
+        id=identity,
+        at=at,
+        role=role,
+        text=text,
+        session=text_of(message, "session") or session,
+        channel=text_of(message, "channel") or channel,
+        chat=text_of(message, "chat"),
+        project=text_of(message, "project"),
+        name=_speaker(message),
     )
-    yield conversation, Said(id=identity, at=at, role=role, text=text, name=_speaker(message))
 
 
 def _speaker(message: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import PurePosixPath
@@ -19,7 +20,7 @@ from typing import Any, Final
 from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
-from .talk import Conversation, Reading, Said, Talk, text_of, words
+from .talk import Reading, Said, Talk, text_of, words
 
 #: An element that a client writes around a user's words: its name has a hyphen or an underscore.
 _ELEMENT: Final = lazy_re(r"<(?P<name>[A-Za-z]\w*(?:[-_]\w+)+)(?:\s[^<>]*)?>")
@@ -158,18 +159,20 @@ def _is_of_person(raw: Mapping[str, Any]) -> bool:
 
 def _claude_code_message(lines: list[dict[str, Any]], name: str, zone: tzinfo) -> Talk:
     first = lines[0]
-    conversation = Conversation(
-        id=text_of(first, "sessionId") or PurePosixPath(name).stem, channel="claude-code", project=text_of(first, "cwd")
+    said = partial(
+        Said,
+        at=read_instant(first.get("timestamp"), zone),
+        session=text_of(first, "sessionId") or PurePosixPath(name).stem,
+        channel="claude-code",
+        project=text_of(first, "cwd"),
     )
-    at, role = read_instant(first.get("timestamp"), zone), first["type"]
-    contents = [line["message"].get("content") for line in lines]
-    text = "\n".join(filter(None, map(words, contents)))
-    identity = text_of(first["message"], "id") or text_of(first, "uuid")
+    identity, role = text_of(first["message"], "id") or text_of(first, "uuid"), first["type"]
+    text = "\n".join(filter(None, (words(line["message"].get("content")) for line in lines)))
     if text := typed(text) if role == "user" else text:
-        yield conversation, Said(id=identity, at=at, role=role, text=text)
+        yield said(id=identity, role=role, text=text)
     for n, (question, reply) in enumerate(_answered(first)):
-        yield conversation, Said(id=f"{identity}-question-{n}", at=at, role="assistant", text=question)
-        yield conversation, Said(id=f"{identity}-answer-{n}", at=at, role="user", text=reply)
+        yield said(id=f"{identity}-question-{n}", role="assistant", text=question)
+        yield said(id=f"{identity}-answer-{n}", role="user", text=reply)
 
 
 def _answered(raw: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -210,7 +213,6 @@ def codex(log: Reading, name: str) -> Talk:
         if is_subagent or number in taken_back:
             log.leave_out("subagent" if is_subagent else "thread_rolled_back")
             continue
-        conversation = Conversation(id=session, channel="codex", project=project)
         entry, item = _event_of(raw), _item_of(payload)
         if entry:
             once[entry] += 1
@@ -218,7 +220,8 @@ def codex(log: Reading, name: str) -> Talk:
             once[item] -= 1
             entry = item if number > last_shown and once[item] < 0 else None
         if entry and entry[1]:
-            yield conversation, Said(id=f"{session}-{number}", at=at, role=entry[0], text=entry[1])
+            role, text = entry
+            yield Said(id=f"{session}-{number}", at=at, role=role, text=text, session=session, channel="codex", project=project)
         elif not (entry or item):
             log.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
 

@@ -48,6 +48,10 @@ _CLAUDE_CODE: Final = (("CLAUDE_CONFIG_DIR", ".claude", "projects"),)
 _CODEX: Final = (("CODEX_HOME", ".codex", "sessions"), ("CODEX_HOME", ".codex", "archived_sessions"))
 WORKSPACE: Final = Kind("recalld", "recalld", (".json", ".md"), memories.has_messages, memories.messages_of)
 _MESSAGES: Final = Kind("jsonl", "JSON lines", (".json", ".jsonl"), chat_exports.is_messages, chat_exports.messages_of)
+_TEXTS: Final = tuple(
+    Kind(name, label, (".txt",), partial(messengers.is_text, name), partial(messengers.messages_of, name), is_of_people=True)
+    for name, label in (("whatsapp", "WhatsApp"), ("wechat", "WeChat"))
+)
 #: All kinds, in the order in which they are asked about a file; messages of any program, the least marked ones, come last.
 KINDS: Final = (
     Kind(
@@ -62,8 +66,7 @@ KINDS: Final = (
     Kind("chatgpt", "ChatGPT", (".json",), partial(chat_exports.is_export, "mapping"), chat_exports.chatgpt),
     Kind("claude", "Claude", (".json",), partial(chat_exports.is_export, "chat_messages"), chat_exports.claude),
     Kind("telegram", "Telegram", (".json",), messengers.is_telegram, messengers.telegram, is_of_people=True),
-    Kind("whatsapp", "WhatsApp", (".txt",), messengers.is_whatsapp, messengers.whatsapp, is_of_people=True),
-    Kind("wechat", "WeChat", (".txt",), messengers.is_wechat, messengers.wechat, is_of_people=True),
+    *_TEXTS,
     WORKSPACE,
     _MESSAGES,
 )

@@ -11,7 +11,7 @@ there changes anything here: a line or note that is gone there stays.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -25,7 +25,7 @@ from ..host.lock import supervisor_lock
 from ..host.round import forget
 from ..longterm.lines import Entry, cut, filled, line_with, parse_entry, with_line
 from ..protocol.attachments import attachments_of, digest_in_name, holds, joined
-from ..protocol.dated_file import parse_dated, read_head
+from ..protocol.dated_file import Block, parse_dated, read_head
 from ..protocol.marks import Struck, read_struck, without_marks
 from ..protocol.message import OUR_FIELDS, Message, digest_of_text, parse_history
 from ..protocol.paths import LONG_TERM, is_foreign, is_unfinished
@@ -37,7 +37,7 @@ from ..storage.files import digest_of
 from ..text.foreign_text import decoded
 from ..workspace import Workspace
 from .source import Source
-from .talk import Conversation, Reading, Said, Talk, text_of
+from .talk import Reading, Said, Talk, text_of
 
 #: Bytes of a note that is searched (docs/reference/protocol.md, 10.7).
 MOST_BYTES: Final = 20_000_000
@@ -67,46 +67,40 @@ def notes_folder(ws: Workspace, source: Source) -> Path:
 
 
 def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run: bool) -> dict[str, list[str]]:
-    """
-    Copy the notes that are not there yet; NotImported, and none is copied, for one that is no text.
+    """Copy the notes of a source as `_write_notes` does; NotImported, and none is copied, for one that is no text."""
+    notes = {name: source.read(name) for name in notes_of(source)}
+    for name, data in notes.items():
+        with source.reading(name):
+            data.decode()
+    return _write_notes(ws, notes_folder(ws, source), notes, known, dry_run=dry_run)
 
-    Return their names by what became of them: "new", "same", or "different" where the name has other words here; "left out"
-    are names that lead elsewhere, or where a note has the name of a folder; those that are "too large" are not searched.
-    *known* has what was copied before, and grows: such a note follows its source until somebody changes or deletes it here.
+
+def _write_notes(
+    ws: Workspace, folder: Path, notes: Mapping[str, bytes], known: dict[str, str], *, dry_run: bool = False
+) -> dict[str, list[str]]:
     """
-    folder = notes_folder(ws, source).relative_to(ws.paths.memory)
-    notes = {name: _note_at(source, name) for name in notes_of(source)}
+    Write the notes of a source as they are there, and return their names by what became of them.
+
+    That is "new", "same", "different" where somebody has changed or deleted here what was written before, "left out" for one
+    that has the name of a folder or one that leads elsewhere, or "too large" to be searched. *known* has what was written
+    before, and grows. One that was forgotten here does not come back.
+    """
     done: dict[str, list[str]] = {"new": [], "same": [], "different": [], "left out": [], "too large": []}
     for name, data in notes.items():
-        place = place_below(ws.paths.memory, f"{folder}/{name}", from_here=True)
+        place = place_below(ws.paths.memory, f"{folder.relative_to(ws.paths.memory)}/{name}", from_here=True)
         is_below_note = place and any(above.is_file() for above in place.parents)
         if place is None or is_foreign(name) or is_below_note:
             done["left out"].append(name)
         elif len(data) > MOST_BYTES:
             done["too large"].append(name)
         else:
-            done[write_note(ws, place, name, data, known, dry_run=dry_run)].append(name)
+            done[_write_note(ws, place, name, data, known, dry_run=dry_run)].append(name)
     return done
 
 
-def _note_at(source: Source, name: str) -> bytes:
-    data = source.read(name)
-    with source.reading(name):
-        data.decode()
-    return data
-
-
-def write_note(
-    ws: Workspace, place: Path | None, name: str, data: bytes, known: dict[str, str], *, dry_run: bool = False
+def _write_note(
+    ws: Workspace, place: Path, name: str, data: bytes, known: dict[str, str], *, dry_run: bool
 ) -> Literal["new", "same", "different"]:
-    """
-    Write the note *name* of a source as it is there, and return whether it is new here.
-
-    "different", and nothing is written, where somebody has changed or deleted what was written before, or no disk takes its
-    name; one that was forgotten here does not come back.
-    """
-    if place is None:
-        return "different"
     version, key, digest = ws.files.read_stable(place), digest_of_text(name), digest_of(data)
     if version and version.digest == digest:
         known[key] = digest
@@ -165,8 +159,7 @@ def messages_of(log: Reading, name: str) -> Talk:
             raw = joined(raw_of(block), lambda path: _bytes_at(log.source, path))
             if attachments_of(raw) and log.may_wait(name):  # a picture is not there yet
                 break
-            entry = Said(id=block.key[0], at=block.created_at, role=block.role, text=block.text, raw=raw)
-            yield _place_of(block.fields), entry
+            yield _said(raw, block.created_at, block)
 
 
 def _of_history(log: Reading, name: str) -> Talk:
@@ -183,9 +176,9 @@ def _of_history(log: Reading, name: str) -> Talk:
         at = entry.created_at if entry.created_at and entry.created_at <= log.latest else None
         if log.settled is not None and not (entry.id and at):
             continue  # the supervisor there gives it both, or files it as it is, and it comes then
-        identity = entry.id or f"{name}#{n}-{entry.fingerprint}"
-        raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS} | {"id": identity}
-        yield _place_of(raw), Said(id=identity, at=at, role=entry.role, text=entry.text, raw=raw)
+        raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS}
+        raw["id"] = entry.id or f"{name}#{n}-{entry.fingerprint}"
+        yield _said(raw, at, entry)
 
 
 def _bytes_at(source: Source, path: str) -> bytes | None:
@@ -194,9 +187,9 @@ def _bytes_at(source: Source, path: str) -> bytes | None:
     return data if data is not None and holds(path, data) else None
 
 
-def _place_of(raw: Mapping[str, Any]) -> Conversation:
-    about = {key: text_of(raw, key) for key in ("channel", "chat", "project")}
-    return Conversation(id=text_of(raw, "session"), **about)
+def _said(raw: Mapping[str, Any], at: datetime | None, message: Message | Block) -> Said:
+    about = {key: text_of(raw, key) for key in ("session", "channel", "chat", "project")}
+    return Said(id=raw["id"], at=at, role=message.role, text=message.text, raw=raw, **about)
 
 
 # ── what was forgotten there ─────────────────────────────────────────────────
@@ -255,15 +248,16 @@ def _stands_again(ws: Workspace, stones: Tombstones) -> bool:
 
 
 def take_texts(
-    ws: Workspace, source: Source, name: str, names: Iterable[str], now: datetime, lines: set[str], notes: dict[str, str]
-) -> list[str]:
+    ws: Workspace, source: Source, name: str, now: datetime, lines: set[str], notes: dict[str, str]
+) -> dict[str, list[str]]:
     """
-    Take in the long-term lines and notes among the files *names*, and return the notes that somebody has changed here.
+    Take in the long-term lines and notes of another workspace, and return what became of the notes, as `_write_notes` does.
 
     *lines* and *notes* are what was taken before, and grow. A line that was known before stays as it is here: whoever has
     deleted it meanwhile does not get it again.
     """
-    texts = {path: data for path in names if (data := _text_at(source, path)) is not None}
+    taken = filter(is_taken, source.names)
+    texts = {path: data for path in taken if (data := _text_at(source, path)) is not None}
     first = next((path for path in LONG_TERM if path in texts or source.beside(path) is not None), "")
     written: dict[str, bytes] = {}
     for path, data in texts.items():
@@ -274,9 +268,7 @@ def take_texts(
             rest = "\n".join(line for line in cut(decoded(data)) if not parse_entry(line))
             if any(line.strip() and not line.startswith("#") for line in rest.split("\n")):
                 written["memory.md"] = f"{rest.strip()}\n".encode()
-    folder = ws.paths.memory / FROM / name
-    done = {path: write_note(ws, place_below(folder, path), path, data, notes) for path, data in written.items()}
-    return [path for path, how in done.items() if how == "different"]
+    return _write_notes(ws, ws.paths.memory / FROM / name, written, notes)
 
 
 def _text_at(source: Source, path: str) -> bytes | None:

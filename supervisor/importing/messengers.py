@@ -19,7 +19,7 @@ from ..storage.clock import read_instant
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .source import NotImported, Source
-from .talk import SOMEONE, Conversation, Reading, Said, Talk
+from .talk import SOMEONE, Reading, Said, Talk
 
 #: What kind of chat each of Telegram's types is; the others are direct.
 _TELEGRAM_CHATS: Final = {
@@ -49,6 +49,8 @@ _MARKS: Final = str.maketrans("", "", "\u200e\u200f\ufeff")
 _OMITTED: Final = lazy_re(r"[<‹][^<>‹›\n]{1,40}[>›]")
 #: A picture or file that the export has, by its name.
 _ATTACHED: Final = lazy_re(r"[<‹][^<>‹›:：\n]{1,30}[:：]\s*([^<>‹›\n]{1,200})[>›]")
+#: The characters of a text file by which it is known.
+_HEAD_CHARS: Final = 4_000
 #: How many equal messages make two exports one chat.
 _SAME_CHAT: Final = 3
 #: The orders of year, month and day, as places in the date.
@@ -79,22 +81,22 @@ def telegram(log: Reading, name: str) -> Talk:
         for around, raw in log.source.records(name, f"{path}messages.item"):
             chat = around.get(f"{path}id", 0)
             kind = _TELEGRAM_CHATS.get(str(around.get(f"{path}type")), "")
-            conversation = Conversation(id=f"telegram:{chat}", channel="telegram", chat=kind)
             if raw.get("type") == "message":
-                yield conversation, _telegram_message(raw, chat, log.zone)
+                yield _telegram_message(raw, chat, kind, log.zone)
             elif raw.get("type") == "service":
                 log.leave_out(str(raw.get("action") or "service"))
             else:
                 log.unread["message"] += 1
 
 
-def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Said:
+def _telegram_message(raw: Mapping[str, Any], chat: object, kind: str, zone: tzinfo) -> Said:
     """Return a message; what is forwarded is the words of its author, and who has no name any more is someone."""
     pieces = raw.get("text")
-    parts = [pieces] if isinstance(pieces, str) else pieces if isinstance(pieces, list) else []
-    text = "".join(
-        part if isinstance(part, str) else str(part.get("text") or "") for part in parts if isinstance(part, (str, dict))
-    )
+    parts = [
+        str(part.get("text") or "") if isinstance(part, dict) else part
+        for part in (pieces if isinstance(pieces, list) else [pieces])
+    ]
+    text = "".join(part for part in parts if isinstance(part, str))
     attached = [
         str(raw.get("file_name") or raw.get("media_type") or field)
         for field in ("photo", "file")
@@ -109,7 +111,16 @@ def _telegram_message(raw: Mapping[str, Any], chat: object, zone: tzinfo) -> Sai
     at = read_instant(raw.get("date_unixtime"), zone) or read_instant(raw.get("date"), zone)
     is_forwarded = any(field.startswith(("forwarded_from", "saved_from")) for field in raw)  # its author, or the id of one
     author = raw.get("forwarded_from") or raw.get("saved_from") if is_forwarded else raw.get("from")
-    return Said(id=f"telegram:{chat}:{raw.get('id')}", at=at, role="user", text=text, name=str(author or SOMEONE))
+    return Said(
+        id=f"telegram:{chat}:{raw.get('id')}",
+        at=at,
+        role="user",
+        text=text,
+        session=f"telegram:{chat}",
+        channel="telegram",
+        chat=kind,
+        name=str(author or SOMEONE),
+    )
 
 
 def _leaves(value: object) -> Iterator[str]:
@@ -123,53 +134,43 @@ def _leaves(value: object) -> Iterator[str]:
         yield str(value)
 
 
-def is_whatsapp(source: Source, name: str) -> bool:
-    """True if a text begins like an export of WhatsApp's."""
-    return any(map(_WHATSAPP.match, _first_lines(source, name)[:3]))
-
-
-def is_wechat(source: Source, name: str) -> bool:
-    """True if a text begins with a line of time and name, and has another soon after it."""
-    lines = [line for line in _first_lines(source, name) if line]
-    return bool(lines and _WECHAT.fullmatch(lines[0]) and any(map(_WECHAT.fullmatch, lines[1:])))
-
-
-def _first_lines(source: Source, name: str) -> list[str]:
+def is_text(channel: str, source: Source, name: str) -> bool:
+    """True if a text begins like an export of WhatsApp's; for WeChat, with a line of time and name, and another after it."""
     with source.text(name, "replace") as file:
-        return [line.strip("\r") for line in file.read(4_000).split("\n")]
+        lines = [line.strip("\r") for line in file.read(_HEAD_CHARS).split("\n")]
+    if channel == "whatsapp":
+        return any(map(_WHATSAPP.match, lines[:3]))
+    heads = [bool(_WECHAT.fullmatch(line)) for line in lines if line]
+    return heads[:1] == [True] and any(heads[1:])
 
 
-def whatsapp(log: Reading, name: str) -> Talk:
+def messages_of(channel: str, log: Reading, name: str) -> Talk:
     """
-    Yield the messages of WhatsApp's text files.
+    Yield the messages of a text file, as WhatsApp exports it or tools for WeChat write it: a line of time and name, the words.
 
-    The order of day and month is that of the phone, and the file does not say which: a day above twelve tells it, else the one
-    order in which no message is older than the one before. NotImported where both remain.
+    The order of day and month in WhatsApp's is that of the phone, and the file does not say which: a day above twelve tells it,
+    else the one order in which no message is older than the one before. NotImported where both remain.
     """
-    yield from _chat(log, name, "whatsapp")
-
-
-def wechat(log: Reading, name: str) -> Talk:
-    """Yield the messages of text files as tools for WeChat write them: a line of time and name, then the words."""
-    yield from _chat(log, name, "wechat")
-
-
-def _chat(log: Reading, name: str, channel: str) -> Talk:
-    people, speakers, dates = _survey(log.source, name, channel)
+    people: set[str] = set()
+    speakers: set[str] = set()
+    dates: list[list[int]] = []
+    for head, person, words in _entries(log.source, name, channel):
+        people |= {person} - {""}
+        speakers |= set() if words.startswith(_OWN) else {person}
+        if (numbers := _numbers(head)) not in dates[-1:]:
+            dates.append(numbers)
     order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
     keyed = partial(_keyed_entries, log.source, name, channel, speakers)
     chat = _known_chat(log, channel, _title(log.source, name), (key for _, key in keyed() if key))
-    conversation = Conversation(id=f"{channel}:{chat}", channel=channel, chat="group" if len(people) > 2 else "")
+    said = partial(Said, role="user", session=f"{channel}:{chat}", channel=channel, chat="group" if len(people) > 2 else "")
     for head, key in keyed():
         if key is None:
             log.leave_out(channel)
             continue
         at = _time(head, order, log.zone)
-        if at is None:
-            log.unread["time"] += 1
-        *_, person, text, _ = key
-        speaker = person.strip("~ \u202f")
-        yield conversation, Said(id=_identity(channel, chat, key), at=at, role="user", text=text, name=speaker)
+        log.unread.update(["time"] if at is None else [])
+        *_, person, words, _ = key
+        yield said(id=_identity(channel, chat, key), at=at, text=words, name=person.strip("~ \u202f"))
 
 
 def _keyed_entries(
@@ -202,8 +203,8 @@ def _known_chat(log: Reading, channel: str, title: str, keys: Iterable[tuple[str
 
     An export says nothing of its chat but what was said in it, and its file may have been renamed.
     """
-    sessions = (session for session in log.sessions() if session.startswith(f"{channel}:"))
-    chats = sorted(session.removeprefix(f"{channel}:") for session in sessions)
+    prefix = f"{channel}:"
+    chats = sorted(session.removeprefix(prefix) for session in log.sessions() if session.startswith(prefix))
     if not chats or title in chats:
         return title
     known: Counter[str] = Counter()
@@ -211,24 +212,10 @@ def _known_chat(log: Reading, channel: str, title: str, keys: Iterable[tuple[str
     for key in keys:
         total += 1
         known.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
-        for chat, count in known.most_common(1):
-            if count >= _SAME_CHAT:
-                return chat
-    return next((chat for chat, count in known.most_common(1) if count == total), title)
-
-
-def _survey(source: Source, name: str, channel: str) -> tuple[set[str], set[str], list[list[int]]]:
-    """Return the names in a text file, those of them that say anything, and its dates, each before another one."""
-    people: set[str] = set()
-    speakers: set[str] = set()
-    dates: list[list[int]] = []
-    for head, person, words in _entries(source, name, channel):
-        people |= {person} - {""}
-        if not words.startswith(_OWN):
-            speakers.add(person)
-        if (numbers := _numbers(head)) not in dates[-1:]:
-            dates.append(numbers)
-    return people, speakers, dates
+        if known and max(known.values()) >= _SAME_CHAT:
+            break
+    chat, count = next(iter(known.most_common(1)), (title, 0))
+    return chat if count >= min(total, _SAME_CHAT) else title
 
 
 def _whatsapp_text(line: str, *, is_notice: bool) -> str:
@@ -272,28 +259,30 @@ def _rows(table: str) -> Iterator[list[str]]:
 
 def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match[str], str, str]]:
     """Yield each message: its head, its person, "" for the messenger itself, and its words with the lines that follow."""
-    begins = _WHATSAPP.match if channel == "whatsapp" else _WECHAT.fullmatch
+    begins, parts = (_WHATSAPP.match, _of_whatsapp) if channel == "whatsapp" else (_WECHAT.fullmatch, _of_wechat)
     head, lines = None, list[str]()
     with source.text(name) as file:
         for line in file:
             text = line.rstrip("\r\n")
             if match := begins(text):
                 if head:
-                    yield head, *_person_and_words(head, lines)
+                    yield head, *parts(head, lines)
                 head, lines = match, []
             else:
                 lines.append(text)
     if head:
-        yield head, *_person_and_words(head, lines)
+        yield head, *parts(head, lines)
 
 
-def _person_and_words(head: re.Match[str], following: list[str]) -> tuple[str, str]:
-    fields = head.groupdict()
-    if "said" not in fields:  # of WeChat
-        return (fields["first"] or fields["last"]).strip(), "\n".join(following)
-    named = _NAME.fullmatch("\n".join([fields["said"], *following]))
-    is_said = named and not _is_open(named["name"])  # else of WhatsApp's own: a group was given a name with a colon
-    return (named["name"], named["text"]) if named and is_said else ("", "")
+def _of_wechat(head: re.Match[str], following: list[str]) -> tuple[str, str]:
+    return (head["first"] or head["last"]).strip(), "\n".join(following)
+
+
+def _of_whatsapp(head: re.Match[str], following: list[str]) -> tuple[str, str]:
+    named = _NAME.fullmatch("\n".join([head["said"], *following]))
+    if not named or _is_open(named["name"]):  # of WhatsApp's own: a group was given a name with a colon
+        return "", ""
+    return named["name"], named["text"]
 
 
 def _is_open(name: str) -> bool:
@@ -302,9 +291,9 @@ def _is_open(name: str) -> bool:
 
 def _order(log: Reading, name: str, dates: list[list[int]]) -> str:
     """Return the order of the dates in the file, which is given or found; NotImported where it could be two."""
-    possible = [order for order in ([log.dates] if log.dates else _ORDERS) if all(_is_date(date, order) for date in dates)]
-    rising = [order for order in possible if (days := [_in_order(date, order) for date in dates]) == sorted(days)]
-    left = rising or possible
+    days = {order: [_in_order(date, order) for date in dates] for order in ([log.dates] if log.dates else _ORDERS)}
+    possible = [order for order, listed in days.items() if all(map(_is_day, listed))]
+    left = [order for order in possible if days[order] == sorted(days[order])] or possible
     if len(left) > 1:  # years of two digits come last, but where they can't
         left = [order for order in left if order != "ymd"]
     if len(left) != 1:
@@ -316,8 +305,8 @@ def _order(log: Reading, name: str, dates: list[list[int]]) -> str:
     return left[0]
 
 
-def _is_date(numbers: list[int], order: str) -> bool:
-    year, month, day = _in_order(numbers, order)
+def _is_day(numbers: list[int]) -> bool:
+    year, month, day = numbers
     return month in range(1, 13) and day in range(1, 32) and (max(numbers) < _TWO_DIGITS or year == max(numbers))
 
 

@@ -26,7 +26,7 @@ from ..archive.append import append
 from ..archive.tombstones import foreign_lists
 from ..context.render import spoken
 from ..host.round import archive_now
-from ..protocol.message import Key, Message, digest_of_text, read_message, text_of
+from ..protocol.message import Message, digest_of_text, read_message, text_of
 from ..protocol.paths import summary_period
 from ..storage.clock import from_wire, local_day, to_wire, wire_time
 from ..storage.control import Control
@@ -37,7 +37,7 @@ from ..workspace import Workspace
 from .kinds import Kind, kinds_of, labels
 from .memories import copy_notes, notes_folder, notes_of
 from .source import NotImported, Source
-from .talk import Conversation, Reading, Said, Talk
+from .talk import Reading, Said
 
 #: Messages and characters after which a day is the last of those that are added in one write.
 _BATCH: Final = 1_000
@@ -167,7 +167,6 @@ class Import:
         ws.files.make_folder(ws.paths.state)
         changed = datetime.fromtimestamp(reading.source.path.stat().st_mtime, UTC)
         self._staged = Staging(ws.paths.state, reading.latest, min(changed, now))
-        self._has_client = any(kind.homes for kind in files)
         self._recorded: dict[str, Counter[tuple[str, str]]] = {}
         self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
@@ -179,41 +178,39 @@ class Import:
         dry_run: bool = False,
     ) -> Imported:
         """Read all of it, add what is new, a batch of days after another, and return what was done."""
-        with closing(self._staged):
-            talk = chain.from_iterable(kind.read(self._reading, name) for kind, names in self._files.items() for name in names)
-            self._staged.add(pair for pair in talk if self._reading.wanted(*pair))
-            has_people = any(kind.is_of_people for kind in self._files)
-            people = dict(self._staged.names.most_common()) if has_people else {}
-            self._staged.me = who(people) if self._staged.count() else ""
-            return replace(self._add_new(control, dry_run=dry_run), people=people, me=self._staged.me)
-
-    def _add_new(self, control: Control, *, dry_run: bool) -> Imported:
-        ws, total, done, added = self._ws, self._staged.count(), 0, 0
+        ws, reading, done, added = self._ws, self._reading, 0, 0
         days: set[date] = set()
-        for batch in self._whole_days():
-            if control.should_stop():
-                break
-            new, is_filed = self._new(batch)
-            days |= set(map(self._day_of, new))
-            if not dry_run and (new or not is_filed):
-                append(ws, new, self._now, os.urandom(10 * len(new)), is_import=True)
-                archive_now(ws, self._now)
-            done, added = done + len(batch), added + len(new)
-            control.progress("import", done, total)
-        first, last = self._staged.span()
+        with closing(self._staged) as staged:
+            talk = chain.from_iterable(kind.read(reading, name) for kind, names in self._files.items() for name in names)
+            staged.add(filter(reading.wanted, talk))
+            people = dict(staged.names.most_common()) if any(kind.is_of_people for kind in self._files) else {}
+            total, first, last = staged.span()
+            staged.me = who(people) if total else ""
+            for batch in self._whole_days():
+                if control.should_stop():
+                    break
+                new, is_filed = self._new(batch)
+                days |= set(map(self._day_of, new))
+                if not dry_run and (new or not is_filed):
+                    append(ws, new, self._now, os.urandom(10 * len(new)), is_import=True)
+                    archive_now(ws, self._now)
+                done, added = done + len(batch), added + len(new)
+                control.progress("import", done, total)
         return Imported(
             messages=total,
             added=added,
             left=total - done,
-            conversations=len(self._staged.conversations),
+            conversations=len(staged.conversations),
             days=len(days),
             first=first,
             last=last,
-            undated=self._staged.undated,
-            unread=dict(self._reading.unread),
-            no_talk=dict(self._reading.left_out.most_common()),
+            undated=staged.undated,
+            unread=dict(reading.unread),
+            no_talk=dict(reading.left_out.most_common()),
             calls=None if ws.extracting else self._calls(days),
             kinds=tuple(dict.fromkeys(kind.label for kind in self._files)),
+            people=people,
+            me=staged.me,
         )
 
     def _day_of(self, raw: Mapping[str, Any]) -> date:
@@ -236,18 +233,16 @@ class Import:
 
     def _new(self, batch: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
         """Return the messages that the workspace does not have, and whether all that it has are in dated files."""
+        journal, memory = self._ws.journal, self._ws.memory
         keys = [(raw.get("id", ""), digest_of_text(text_of(raw) or "")) for raw in batch]
-        filed = self._ws.journal.filed(keys)
-        filed |= self._edited([key[0] for key in keys if key not in filed and self._ws.journal.has_written(key[0])])
+        filed = journal.filed(keys)
+        ids = [key[0] for key in keys if key not in filed and journal.has_written(key[0])]
+        # a person may have given one other words in its dated file
+        filed |= {block.key for name in (journal.files_of(ids) if ids else ()) for block in memory.blocks(name)}
         present = {entry.key for entry in self._ws.unfiled.messages(self._now)}
-        new = [raw for raw, key in zip(batch, keys, strict=True) if key not in filed and key not in present]
-        new = [raw for raw in new if not self._is_recorded(raw) and not self._is_forgotten(raw)]
+        unknown = [raw for raw, key in zip(batch, keys, strict=True) if key not in filed and key not in present]
+        new = [raw for raw in unknown if not (self._is_recorded(raw) or self._is_forgotten(raw))]
         return new, present.isdisjoint(keys)
-
-    def _edited(self, ids: list[str]) -> set[Key]:
-        """Return what stands in the dated files of these messages: a person may have given one other words there."""
-        names = self._ws.journal.files_of(ids) if ids else []
-        return {block.key for name in names for block in self._ws.memory.blocks(name)}
 
     def _is_forgotten(self, raw: dict[str, Any]) -> bool:
         entry = read_message(raw, self._ws.zone)
@@ -255,7 +250,7 @@ class Import:
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
         """Return whether the hook of a client has recorded this message of its session, under an id of its own."""
-        if not self._has_client:
+        if not any(kind.homes for kind in self._files):
             return False
         session = raw.get("session", "")
         if session not in self._recorded:
@@ -295,7 +290,7 @@ class Staging:
         for statement in _TABLE:
             self._database.execute(statement)
         self._latest, self._otherwise = latest, otherwise
-        self.conversations: dict[Conversation, int] = {}
+        self.conversations: dict[tuple[str, ...], int] = {}
         self._last: dict[int, datetime | None] = {}
         self.undated = 0
         self.names: Counter[str] = Counter()
@@ -305,28 +300,30 @@ class Staging:
         """Delete the messages."""
         self._database.close()
 
-    def add(self, talk: Talk) -> None:
+    def add(self, talk: Iterable[Said]) -> None:
         """Take in all messages of *talk*; OSError where the disk is full."""
         try:
             self._database.execute("BEGIN")
-            for conversation, entry in talk:
-                self._put(conversation, entry)
+            for entry in talk:
+                self._put(entry)
             self._database.execute(_DATE, [to_wire(self._otherwise)])
             self._database.execute("COMMIT")
         except sqlite3.Error as error:  # those of what is read are not meant: a reader turns them into NotImported
-            full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
-            number = errno.ENOSPC if full else errno.EIO
+            number = errno.ENOSPC if error.sqlite_errorcode == sqlite3.SQLITE_FULL else errno.EIO
             raise OSError(number, os.strerror(number), str(self._folder)) from error
 
-    def _put(self, conversation: Conversation, entry: Said) -> None:
+    def _put(self, entry: Said) -> None:
         text, raw, at = entry.text, entry.raw, entry.at
         if raw is None:
             text = spoken(text)
             text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
             if not text:
                 return
-            raw = _raw(entry, text, conversation)
+            fields = {"id": entry.id, "role": entry.role, "text": text, "channel": entry.channel, "session": entry.session}
+            fields |= {"chat": entry.chat, "name": entry.name, "project": entry.project}
+            raw = {field: value for field, value in fields.items() if value}
             at = at if at and at <= self._latest else None
+        conversation = (entry.session, entry.channel, entry.chat, entry.project)
         of = self.conversations.setdefault(conversation, len(self.conversations))
         time = self._last[of] = at or self._last.get(of)
         row = (time and to_wire(time), of, entry.id or None, digest_of_text(text), render_json(raw))
@@ -343,21 +340,11 @@ class Staging:
                 del raw_message["name"]
             yield raw_message
 
-    def span(self) -> tuple[datetime | None, datetime | None]:
-        """Return the times of the oldest and of the newest message; None without messages."""
-        first, last = self._database.execute("SELECT min(at), max(at) FROM said").fetchone()
-        return wire_time(first), wire_time(last)
+    def span(self) -> tuple[int, datetime | None, datetime | None]:
+        """Return how many messages there are, and the times of the oldest and of the newest; None without messages."""
+        count, first, last = self._database.execute("SELECT count(*), min(at), max(at) FROM said").fetchone()
+        return int(count), wire_time(first), wire_time(last)
 
     def has(self, identity: str) -> bool:
         """Return whether one of the messages has this id."""
         return self._database.execute("SELECT 1 FROM said WHERE id = ? LIMIT 1", (identity,)).fetchone() is not None
-
-    def count(self) -> int:
-        """Return how many messages there are."""
-        return int(self._database.execute("SELECT count(*) FROM said").fetchone()[0])
-
-
-def _raw(entry: Said, text: str, conversation: Conversation) -> dict[str, Any]:
-    raw = {"id": entry.id, "role": entry.role, "text": text, "channel": conversation.channel, "session": conversation.id}
-    raw |= {"chat": conversation.chat, "name": entry.name, "project": conversation.project}
-    return {field: value for field, value in raw.items() if value}

@@ -35,7 +35,7 @@ from .kinds import CLIENTS, WORKSPACE, kinds_of, logs_of
 from .memories import LIST, MOST_A_DAY, copy_notes, forget_theirs, is_taken, notes_of, take_texts
 from .run import Import, of_no_kind, reading_of
 from .source import NotImported, Source, entries
-from .talk import Conversation, Said
+from .talk import Said
 
 #: How long a file has not changed before it is read, and before one is that may have been cut off.
 _QUIET: Final = timedelta(minutes=10)
@@ -52,11 +52,11 @@ _MOST_BYTES: Final = 500_000_000
 _MOST_ENTRIES: Final = 100_000
 #: Files that were left out and are named one by one.
 _MOST_NAMED: Final = 20
-_NOTE_IS_OTHER: Final = Text("the note was changed or deleted here, and stays as it is")
-
-
-class _Refused(Exception):
-    """Nothing of a source is read, for this reason."""
+#: Why a note was not copied.
+_NOT_COPIED: Final = {
+    "different": Text("the note was changed or deleted here, and stays as it is"),
+    **dict.fromkeys(("left out", "too large"), Text("it is larger than 20 MB, or no name of a note")),
+}
 
 
 class Taking:
@@ -80,7 +80,7 @@ class Taking:
             for root in _places(self._ws, self._source):
                 self._refuse_own(root)
                 self._roots[root] = self._listed(root)
-        except _Refused as refused:
+        except ValueError as refused:
             self._roots, state.trouble = {}, _stored(refused.args[0])
         except OSError as error:
             self._roots = {}
@@ -92,24 +92,24 @@ class Taking:
         return is_there
 
     def _refuse_own(self, root: Path) -> None:
-        """Raise _Refused for the workspace itself, a folder that it is in or that is in it, and for another source."""
+        """Raise ValueError for the workspace itself, a folder that it is in or that is in it, and for another source."""
         here = self._ws.paths.root.resolve()
         if root.samefile(here):
-            raise _Refused(Text("{path} is this workspace itself", path=root))
+            raise ValueError(Text("{path} is this workspace itself", path=root))
         if any(map(root.samefile, here.parents)) or any(map(here.samefile, root.resolve().parents)):
-            raise _Refused(Text("{path} is a folder around this workspace, or one in it", path=root))
+            raise ValueError(Text("{path} is a folder around this workspace, or one in it", path=root))
         for other in self._ws.config.sources.take:
             if other is self._source:
                 break
             if any(map(root.samefile, _places(self._ws, other))):
-                raise _Refused(Text("{path} is the same as the source {name}", path=root, name=other.name))
+                raise ValueError(Text("{path} is the same as the source {name}", path=root, name=other.name))
 
     def _listed(self, root: Path) -> dict[str, tuple[str, int]]:
         """Return the files below a folder, or the one file; links, pipes and hidden folders are none."""
         files: dict[str, tuple[str, int]] = {}
         for n, (name, stat) in enumerate(self._stats(root)):
             if n >= _MOST_ENTRIES:
-                raise _Refused(
+                raise ValueError(
                     Text("{path} has more than {count} files; give a folder of its own", path=root, count=_MOST_ENTRIES)
                 )
             if not modes.S_ISREG(stat.st_mode) or (name and self._is_workspace and not is_taken(name)):
@@ -225,31 +225,26 @@ class Taking:
             state.messages += done.added
             state.unread += sum(done.unread.values())
             self._leave_out(root, {*names} & {*source.left_out}, Text("its name is not UTF-8, or it may not be read"))
+            is_of_any_kind, folder, copied = not self._source.kind and WORKSPACE not in files, "", dict[str, list[str]]()
             if self._is_workspace:
-                self._take_texts(source, root)
-            elif not self._source.kind and WORKSPACE not in files:
+                lines = {*state.lines}
+                folder, copied = "memory/", take_texts(ws, source, self._source.name, self._now, lines, state.notes)
+                state.lines = tuple(sorted(lines))
+            elif is_of_any_kind:
                 copied = copy_notes(ws, source, state.notes, dry_run=False)
-                self._leave_out(root, copied["different"], _NOTE_IS_OTHER)
-                self._leave_out(
-                    root, [*copied["left out"], *copied["too large"]], Text("it is larger than 20 MB, or no name of a note")
-                )
+            for how, why in _NOT_COPIED.items():
+                self._leave_out(root, (folder + name for name in copied.get(how, ())), why)
+            if is_of_any_kind and "" not in chain(*files.values()):
                 strange = {*names} & {*source.names} - {*notes}.union(*files.values())
-                if "" not in chain(*files.values()):
-                    why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
-                    self._leave_out(root, sorted(strange)[:1], why)
+                why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
+                self._leave_out(root, sorted(strange)[:1], why)
         return reading.waits
 
-    def _take_texts(self, source: Source, root: Path) -> None:
-        inside, lines = [name for name in source.names if is_taken(name)], {*self.state.lines}
-        edited = take_texts(self._ws, source, self._source.name, inside, self._now, lines, self.state.notes)
-        self.state.lines = tuple(sorted(lines))
-        self._leave_out(root, (f"memory/{name}" for name in edited), _NOTE_IS_OTHER)
-
-    def _is_wanted(self, conversation: Conversation, entry: Said) -> bool:
+    def _is_wanted(self, entry: Said) -> bool:
         since, patterns = self._source.since, self._source.sessions or self._ws.config.sources.sessions
         if since and entry.at and local_day(entry.at, self._ws.zone) < since:
             return False
-        return not patterns or any(fnmatchcase(conversation.id, pattern) for pattern in patterns)
+        return not patterns or any(fnmatchcase(entry.session, pattern) for pattern in patterns)
 
     def forget(self, *, yes: bool | None = None) -> Wanted:
         """Forget what was forgotten there, a few a day, all of it with *yes*, none with False; return what waits here."""

@@ -1,4 +1,4 @@
-"""What every reader of a log or an export gets, and what it returns: conversations, and what was said in them."""
+"""What every reader of a log or an export gets, and what it returns: what was said, message by message."""
 
 from __future__ import annotations
 
@@ -19,37 +19,29 @@ _KIND_CHARS: Final = 40
 
 
 @record(kw_only=True)
-class Conversation:
-    """
-    A conversation: its *id* in the program that kept it, and the *channel*, which is that program's name.
-
-    *chat* is "group" or "channel" where others read it (protocol.md, 2.9); *project* is the folder it was about.
-    """
-
-    id: str
-    channel: str
-    chat: str = ""
-    project: str = ""
-
-
-@record(kw_only=True)
 class Said:
     """
-    A message: *at* is when it was said, None where the log does not say; *name* who spoke, where that is no role.
+    A message: its *id* and its *session* in the program that kept it, and the *channel*, which is that program's name.
 
-    *raw* are all fields of a message of recalld's own, which is added word for word; its time was judged by who read it.
+    *at* is when it was said, None where the log does not say; *name* who spoke, where that is no role. *chat* is "group" or
+    "channel" where others read it (protocol.md, 2.9); *project* is the folder it was about. *raw* are all fields of a message
+    of recalld's own, which is added word for word; its time was judged by who read it.
     """
 
     id: str
     at: datetime | None
     role: str
     text: str
+    session: str
+    channel: str
+    chat: str = ""
+    project: str = ""
     name: str = ""
     raw: Mapping[str, Any] | None = None
 
 
 #: What a reader yields, in the order of the log.
-Talk: TypeAlias = "Iterator[tuple[Conversation, Said]]"
+Talk: TypeAlias = "Iterator[Said]"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -70,7 +62,7 @@ class Reading:
     dates: str = ""
     sessions: Callable[[], Iterable[str]] = tuple
     is_known: Callable[[str], bool] = bool
-    wanted: Callable[[Conversation, Said], object] = lambda _conversation, _entry: True
+    wanted: Callable[[Said], object] = bool
     settled: Container[str] | None = None
     waits: set[str] = field(default_factory=set)
     unread: Counter[str] = field(default_factory=Counter)

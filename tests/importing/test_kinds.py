@@ -97,8 +97,8 @@ def read(path: Path) -> tuple[str, list[str], Reading]:
     source = Source(path)
     ((kind, names),) = kinds_of(source).items()
     lines, log = [], Reading(source=source, zone=ZONE, latest=at("2026-12-31T00:00"))
-    for conversation, said in chain.from_iterable(kind.read(log, name) for name in names):
-        place = " ".join(filter(None, (conversation.id, conversation.chat)))
+    for said in chain.from_iterable(kind.read(log, name) for name in names):
+        place = " ".join(filter(None, (said.session, said.chat)))
         speaker = f"{said.name}: " if said.name else ""
         lines.append(" ".join(filter(None, (to_wire(said.at) if said.at else "-", place, said.role, f"{speaker}{said.text}"))))
     source.close()

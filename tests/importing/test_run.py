@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 
 from recalld.supervisor.importing.run import Imported, Staging, bring_in
 from recalld.supervisor.importing.source import NotImported
-from recalld.supervisor.importing.talk import Conversation, Said
+from recalld.supervisor.importing.talk import Said
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED, Control
@@ -288,19 +288,23 @@ def test_import_counts_a_conversation_whose_tree_is_a_loop(world, log):
     assert run(world, path).unread == {"loop": 1}
 
 
+def words(texts: Iterable[str]) -> Iterator[Said]:
+    """Messages with these words."""
+    return (Said(id=str(n), at=NOW, role="user", text=text, session="1", channel="x") for n, text in enumerate(texts))
+
+
 def test_staging_is_a_file_without_a_name_and_leaves_the_environment_alone(log):
-    before, words = dict(os.environ), "花生" * 5_000_000  # more than SQLite keeps in memory
+    before, long = dict(os.environ), "花生" * 5_000_000  # more than SQLite keeps in memory
     with contextlib.closing(Staging(log, NOW, NOW)) as staged:
-        staged.add((Conversation(id="1", channel="x"), Said(id="", at=NOW, role="user", text=f"{n}{words}")) for n in range(8))
-        assert (staged.count(), [*log.iterdir()], dict(os.environ)) == (8, [], before)
+        staged.add(words(f"{n}{long}" for n in range(8)))
+        assert (staged.span()[0], [*log.iterdir()], dict(os.environ)) == (8, [], before)
 
 
 def test_staging_says_that_the_disk_is_full(log):
-    talk = ((Conversation(id="1", channel="x"), Said(id=str(n), at=NOW, role="user", text="字" * 900)) for n in range(50))
     with contextlib.closing(Staging(log, NOW, NOW)) as staged:
         staged._database.execute("PRAGMA max_page_count = 8")
         with pytest.raises(OSError, match="No space left"):
-            staged.add(talk)
+            staged.add(words(f"{n}{'字' * 900}" for n in range(50)))
 
 
 def test_import_names_json_of_others_that_it_may_not_read(world, log, monkeypatch):
