@@ -3,27 +3,37 @@ A forgetting from the preview to the end: what would be done, the act that is wr
 
 The sweep takes the words out of what was made from them, then out of the places where they stand themselves, and then again
 out of what was made: a program may have made something of them meanwhile. Only then the act is finished. Whoever is killed
-leaves an unfinished act, and its words where they still stand; the next round goes on from there. Source: protocol.md, 13.
+leaves an unfinished act, and its words where they still stand; the next round goes on from there. A dated file is made anew
+first, then the journal names it, then the old one is deleted. Source: protocol.md, 13.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from ..archive.history import messages_of
 from ..archive.journal import SeenJournal
 from ..archive.places import OTHERS, PLACES, Way
+from ..archive.run import taken_names
+from ..archive.slug import free_name, short_id
 from ..archive.tombstones import Act, Tombstones
-from ..longterm.lines import Line
-from ..protocol.paths import WorkspacePaths, day_of_name
+from ..archive.tombstones import cut as cut_dated
+from ..longterm.lines import Line, cut, filled, without_lines
+from ..protocol.dated_file import Block
+from ..protocol.message import History, Key, Message
+from ..protocol.paths import WorkspacePaths, dated_name, day_of_name
 from ..storage.clock import Clock
 from ..storage.control import note, noting
 from ..storage.files import Files
+from ..storage.lenient_json import render_json
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace, open_workspace
-from .cleaning import Aim, go_through
+from .cleaning import Aim, attachments_in, clean_made, clean_tables
 from .wanted import Spot, Wanted, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
 
 #: Those of files that are deleted whole.
@@ -128,6 +138,16 @@ def _are_one(folder: Path, known: Path, files: Files) -> bool:
     return not keys or not keys.isdisjoint(keys_there) or any(map(theirs.tombstones.has_key, keys))
 
 
+def go_through(aim: Aim) -> None:
+    """Clean all places: first what was made from the words, then these, then what was made of them meanwhile."""
+    clean_made(aim)
+    _clean_sources(aim)
+    if aim.applies:
+        clean_made(aim)
+        aim.ws.files.sweep(aim.ws.paths.memory)
+    clean_tables(aim)
+
+
 def has_returned(ws: Workspace) -> bool:
     """Return whether forgotten words stand in a dated file, in the long-term file or in what was made of them again."""
     stones = ws.journal.tombstones
@@ -190,3 +210,124 @@ def _forgotten_files(ws: Workspace) -> Iterator[str]:
             version, relative = ws.files.read_stable(path), ws.paths.relative(path)
             if version and stones.has_file(relative, version.digest[:16]):
                 yield relative
+
+
+# ── where the words stand themselves ─────────────────────────────────────────
+
+
+def _clean_sources(aim: Aim) -> None:
+    _clean_drop_box(aim)
+    _clean_history(aim)
+    _forget_dated(aim)
+    _forget_lines(aim)
+    _forget_attachments(aim)
+    for name in aim.files:
+        if aim.ws.files.disk.stat(aim.ws.paths.root / name):
+            aim.remove(aim.ws.paths.root / name)
+
+
+def _clean_drop_box(aim: Aim) -> None:
+    box = aim.ws.drop_box
+    for path in list(box.finished()):
+        version = box.read(path)
+        with suppress(ValueError):  # what can't be understood is no message; its copy in quarantine is looked at
+            messages = box.parse(path, version) if version else []
+            left = [message.raw for message in messages if message.key not in aim.messages]
+            if not left and messages:
+                aim.remove(path)
+            elif len(left) < len(messages) and aim.note(path):
+                aim.ws.files.replace(path, render_json(left), version)
+
+
+def _clean_history(aim: Aim) -> None:
+    store, paths = aim.ws.history, aim.ws.paths
+    nameless = {("", message.entry.key[1]) for message in aim.messages.values()}  # as they were before they got an id
+    rule = partial(_without_keys, keys=aim.messages.keys())
+    of_backup = partial(_without_keys, keys=aim.messages.keys() | nameless)
+
+    history = store.read()
+    if rule(history) != history and aim.note(paths.history):
+        store.change(rule)
+    before = store.backup()
+    cut_off = () if before else tuple(messages_of(aim.ws.files, paths.history_backup, aim.ws.zone))
+    if rule(cut_off) != cut_off:
+        aim.remove(paths.history_backup)
+    was_changed = aim.applies and "history" in aim.touched  # then the backup is the version before
+    if (was_changed or of_backup(before) != before) and aim.note(paths.history_backup):
+        store.change_backup(of_backup)
+
+
+def _without_keys(history: History, keys: Collection[Key]) -> History:
+    return tuple(entry for entry in history if not isinstance(entry, Message) or entry.key not in keys)
+
+
+def _forget_dated(aim: Aim) -> None:
+    """Make each dated file anew without the messages, under a name of what is left; then the old ones are deleted."""
+    ws = aim.ws
+    present = [path for path in sorted(aim.dated) if ws.files.disk.stat(path)]
+    for path in present:
+        aim.note(path)
+    if not aim.applies:
+        return
+    versions = {path: version for path in present if (version := ws.files.read_stable(path))}
+    cuts = {path: _without(aim, path, version.data) for path, version in versions.items()}
+    renamed: dict[str, str] = {}
+    for (path, (after, kept)), slug in zip(cuts.items(), _slugs(aim, [kept for _, kept in cuts.values()]), strict=True):
+        renamed[path.name] = _made_anew(aim, path, after, kept, slug)
+    ws.journal.forget(lambda key: key in aim.messages or ws.journal.tombstones.has_key(key), renamed)
+    for path in versions:
+        ws.files.remove(path)
+
+
+def _without(aim: Aim, path: Path, data: bytes) -> tuple[bytes, Sequence[Block]]:
+    held = {block.key[0] for block in blocks_at(aim.ws, path)}  # one that a person changed is still there
+    gone = sum(aim.ws.journal.file_of(key) == path.name and key[0] not in held for key in aim.messages)
+    return cut_dated(data, path, lambda block: block.key in aim.messages, gone)
+
+
+def _slugs(aim: Aim, files: Sequence[Sequence[Block]]) -> list[str]:
+    """Return words for the names of the files; those of all at once, since a supervisor starts a process for them."""
+    words = [[(block.role, block.words) for block in kept] for kept in files if kept]
+    names = iter(aim.ws.slugs(words) if words else ())
+    return [(next(names) or f"mem-{short_id(kept[0].id)}") if kept else "mem-left" for kept in files]
+
+
+def _made_anew(aim: Aim, path: Path, after: bytes, kept: Sequence[Block], slug: str) -> str:
+    """Write the file without the messages under a new name in memory/ and return that; "" where nothing of it is worth it."""
+    ws, day = aim.ws, day_of_name(path.name[:10] + ".md")
+    is_copy = ws.paths.relative(path) in ws.memory.copies() or day_of_name(path.name) is None
+    has_other_words = bool(after.split(b"\n---\n", 1)[-1].strip())  # what a person wrote into it
+    stays = kept or (has_other_words and not is_copy)
+    if not stays or (is_copy and _stand_elsewhere(aim, path, kept)):
+        return ""
+    day = day or kept[0].created_at.astimezone(ws.zone).date()
+    for name in sorted(ws.files.disk.names(ws.paths.memory)):  # an earlier try may have made it
+        if name[:10] == day.isoformat() and name != path.name and ws.files.disk.read(ws.paths.dated(name)) == after:
+            return name
+    name = free_name(partial(dated_name, day), slug, taken_names(ws.memory, ws.journal))
+    ws.memory.write_dated(name, after)
+    return name
+
+
+def _stand_elsewhere(aim: Aim, path: Path, kept: Sequence[Block]) -> bool:
+    others = (file.name for file in aim.ws.memory.dated() if file.name != path.name)
+    return {block.key for block in kept} <= {block.key for name in others for block in aim.ws.memory.blocks(name)}
+
+
+def _forget_lines(aim: Aim) -> None:
+    def rule(text: str) -> str:
+        return without_lines(text, [line.number for line in filled(cut(text)) if line.text in aim.lines])[0]
+
+    stand = any(line.text in aim.lines for line in standing_lines(aim.ws))
+    if stand and aim.note(aim.ws.paths.root / aim.ws.long_term.path):
+        aim.ws.long_term.change(rule)
+
+
+def _forget_attachments(aim: Aim) -> None:
+    ws, folder = aim.ws, aim.ws.paths.attachments
+    names = {name: f"{folder.name}/{name.partition('.aside')[0]}" for name in ws.files.disk.names(folder)}
+    going = [name for name, whole in names.items() if aim.leaves(whole)]
+    others = standing(ws, aim.now).items() if going else ()
+    left = attachments_in(message.entry for key, message in others if key not in aim.messages)
+    for name in (name for name in going if names[name] not in left):
+        aim.remove(folder / name)

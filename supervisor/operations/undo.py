@@ -17,6 +17,8 @@ from .operation import Request, Visible, operation
 
 #: Kinds of acts that are never taken back; those of the supervisor alone, "archived" and "summary", are of 0.28 and older.
 _LASTING: Final = ("archived", "summary", "forgotten", "hand", "undone")
+_CHANGED: Final = Text("what it wrote was changed since, and would be lost")
+_GONE: Final = Text("what was there before is no longer kept")
 
 
 @record(kw_only=True)
@@ -75,14 +77,14 @@ def _take_back(ws: Workspace, act: Act) -> None:
         _take_summary_back(ws, act)
     elif act.kind == "pruned":
         if not ws.trash.bring_back([str(name) for name in act.fields["files"]]):
-            raise BadRequest(act.id, Text("what was there before is no longer kept"))
+            raise BadRequest(act.id, _GONE)
     elif "hunks" in act.fields:
         _take_lines_back(ws, act)
     else:
         from ..recall.ended import take_ended_back
 
         if not take_ended_back(ws.files, ws.paths, str(act.fields["of"]), str(act.fields["name"])):
-            raise BadRequest(act.id, Text("what it wrote was changed since, and would be lost"))
+            raise BadRequest(act.id, _CHANGED)
 
 
 def _take_lines_back(ws: Workspace, act: Act) -> None:
@@ -91,7 +93,7 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
     def rule(text: str) -> str:
         left = without(text, changed)
         if left is None:
-            raise BadRequest(act.id, Text("what it wrote was changed since, and would be lost"))
+            raise BadRequest(act.id, _CHANGED)
         return left
 
     after = ws.long_term.change(rule)
@@ -100,20 +102,11 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
 
 
 def _take_summary_back(ws: Workspace, act: Act) -> None:
-    period, previous = Period(str(act.fields["period"])), str(act.fields["previous"])
-    version = ws.files.read_stable(ws.paths.summary(period))
+    label, place = str(act.fields["period"]), ws.paths.summary(Period(str(act.fields["period"])))
+    version = ws.files.read_stable(place)
     if version is None or version.digest[:DIGEST] != act.fields["digest"]:
-        raise BadRequest(act.id, Text("what it wrote was changed since, and would be lost"))
-    _refuse_built_on(ws, act)
-    before = ws.files.read_shown(ws.paths.previous / previous)
-    if before is None:
-        raise BadRequest(act.id, Text("what was there before is no longer kept"))
-    ws.files.replace(ws.paths.summary(period), before.data, version)
-
-
-def _refuse_built_on(ws: Workspace, act: Act) -> None:
-    """Refuse for the summary of a day from which that of its month was made."""
-    summaries, label = ws.memory.summaries(), str(act.fields["period"])
+        raise BadRequest(act.id, _CHANGED)
+    summaries = ws.memory.summaries()
     month = summaries.get(Period(label[:7])) if len(label) > len("2026-01") else None
     of_day = summaries.get(Period(label))
     if month and of_day and month.sources & of_day.sources and not month.extract:
@@ -124,3 +117,7 @@ def _refuse_built_on(ws: Workspace, act: Act) -> None:
                 month=label[:7],
             ),
         )
+    before = ws.files.read_shown(ws.paths.previous / str(act.fields["previous"]))
+    if before is None:
+        raise BadRequest(act.id, _GONE)
+    ws.files.replace(place, before.data, version)

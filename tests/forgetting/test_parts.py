@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.archive.tombstones import Tombstones
-from recalld.supervisor.forgetting.logs import without_names
+from recalld.supervisor.forgetting.cleaning import without_names
 from recalld.supervisor.forgetting.wanted import Trace
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.storage.disk import RealDisk
