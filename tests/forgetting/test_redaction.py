@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-
-import pytest
 
 from recalld.supervisor.protocol.message import Message, read_message
-from tests.world import World, at, message
+from tests.world import World, message
 
 OLD = message("m-key-0000001", "2026-01-10T09:00", "路由器在书房，密码 hunter2-demo。")
 MARKED = message("m-key-0000001", "2026-01-10T09:00", "路由器在书房，密码 [已隐去]。")
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path / "w", at("2026-01-31T10:00"))
 
 
 def redacted(world: World, finished: str) -> None:
