@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import tzinfo
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -91,88 +90,67 @@ def claude_code(log: Reading, name: str) -> Talk:
     What was taken back is left out: of several questions to one message the last one holds.
     """
     for _, parts in groupby(_kept(log, name), key=itemgetter(0)):
-        records = [record for _, record in parts]
-        for record in records:
-            log.leave_out_tools(record["message"].get("content"))
-        yield from _claude_code_message(records, name, log.zone)
+        _, raws, messages = zip(*parts, strict=True)
+        contents, first = [part.get("content") for part in messages], raws[0]
+        for content in contents:
+            log.leave_out_tools(content)
+        message = partial(
+            Said,
+            at=read_instant(first.get("timestamp"), log.zone),
+            session=text_of(first, "sessionId") or PurePosixPath(name).stem,
+            channel="claude-code",
+            project=text_of(first, "cwd"),
+        )
+        identity, role = text_of(messages[0], "id") or text_of(first, "uuid"), _role_of(first)
+        text = "\n".join(filter(None, map(words, contents)))
+        if text := typed(text) if role == "user" else text:
+            yield message(id=identity, role=role, text=text)
+        for n, (question, reply) in enumerate(_answered(first)):
+            yield message(id=f"{identity}-question-{n}", role="assistant", text=question)
+            yield message(id=f"{identity}-answer-{n}", role="user", text=reply)
 
 
-def _kept(log: Reading, name: str) -> Iterator[tuple[object, dict[str, Any]]]:
-    """Yield the records that are talk and were not taken back, behind what the parts of one answer have alike."""
-    holds = _last_questions(log, name)
+def _kept(log: Reading, name: str) -> Iterator[tuple[object, dict[str, Any], Mapping[str, Any]]]:
+    """Yield what the parts of one answer have alike, the record, and its message, of all that was said and not taken back."""
+    holds = {  # of each message that has questions below it the last of them
+        text_of(raw, "parentUuid"): text_of(raw, "uuid")
+        for _, raw in log.source.lines(name)
+        if isinstance(raw, dict) and raw.get("parentUuid") and _is_question(raw)
+    }
     taken_back: set[str] = set()
     for number, raw in _records(log, name):
         key, parent = text_of(raw, "uuid"), text_of(raw, "parentUuid")
         if key and (parent in taken_back or (parent in holds and holds[parent] != key and _is_question(raw))):
             taken_back.add(key)
-            continue
-        message = _queued(raw) if raw.get("type") == "attachment" else raw.get("message")
-        if not isinstance(message, dict) or not _is_talk(raw, message):
-            log.leave_out(str(raw.get("type")))
-        elif raw["type"] == "assistant":
-            yield message.get("id"), {**raw, "message": message}
+        elif (message := _message_in(raw)) is not None:
+            yield message.get("id") if _role_of(raw) == "assistant" else number, raw, message
         else:
-            yield number, {**raw, "type": "user", "message": message}
-
-
-def _last_questions(log: Reading, name: str) -> dict[str, str]:
-    """Return for each message that has questions below it the last of them, by their ids."""
-    return {
-        text_of(raw, "parentUuid"): text_of(raw, "uuid")
-        for _, raw in log.source.lines(name)
-        if isinstance(raw, dict) and raw.get("parentUuid") and _is_question(raw)
-    }
+            log.leave_out(str(raw.get("type")))
 
 
 def _is_question(raw: Mapping[str, Any]) -> bool:
     """True if the user has typed this record; the result of a tool is one of the user's, too."""
-    message = raw.get("message")
-    return (
-        raw.get("type") == "user"
-        and isinstance(message, dict)
-        and _is_talk(raw, message)
-        and bool(words(message.get("content")))
-    )
+    return raw.get("type") == "user" and bool(words((_message_in(raw) or {}).get("content")))
 
 
-def _queued(raw: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the user typed while the client worked, as a message; None for another attachment."""
-    attached = raw.get("attachment")
-    if not isinstance(attached, dict) or attached.get("type") != "queued_command" or attached.get("commandMode") != "prompt":
+def _message_in(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what a person or the model has said in a record; None where the client has, or one subagent to another."""
+    attached = raw.get("attachment") if raw.get("type") == "attachment" else {}
+    marks = [attached.get(field) for field in ("type", "commandMode")] if isinstance(attached, dict) else []
+    is_queued = marks == ["queued_command", "prompt"]  # typed while the client worked
+    message = {"content": attached.get("prompt")} if is_queued else raw.get("message")
+    if not (is_queued or raw.get("type") in ("user", "assistant")) or not isinstance(message, dict):
         return None
-    return {"content": attached.get("prompt")} if _is_of_person(attached) else None
+    sources = [raw, attached] if is_queued else [raw]
+    origins = [source["origin"] for source in sources if isinstance(source.get("origin"), dict)]
+    is_of_client = any(source.get("isMeta") for source in sources) or any(raw.get(field) for field in _CLIENTS_OWN)
+    if is_of_client or message.get("model") == "<synthetic>" or any(of.get("kind", "human") != "human" for of in origins):
+        return None
+    return message
 
 
-def _is_talk(raw: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
-    """True if a person or the model has said it: not the client, nor one subagent to another."""
-    if raw.get("type") not in ("user", "assistant", "attachment"):
-        return False
-    if any(raw.get(field) for field in _CLIENTS_OWN):
-        return False
-    return _is_of_person(raw) and message.get("model") != "<synthetic>"
-
-
-def _is_of_person(raw: Mapping[str, Any]) -> bool:
-    origin = raw.get("origin")
-    return not raw.get("isMeta") and (not isinstance(origin, dict) or origin.get("kind", "human") == "human")
-
-
-def _claude_code_message(lines: list[dict[str, Any]], name: str, zone: tzinfo) -> Talk:
-    first = lines[0]
-    said = partial(
-        Said,
-        at=read_instant(first.get("timestamp"), zone),
-        session=text_of(first, "sessionId") or PurePosixPath(name).stem,
-        channel="claude-code",
-        project=text_of(first, "cwd"),
-    )
-    identity, role = text_of(first["message"], "id") or text_of(first, "uuid"), first["type"]
-    text = "\n".join(filter(None, (words(line["message"].get("content")) for line in lines)))
-    if text := typed(text) if role == "user" else text:
-        yield said(id=identity, role=role, text=text)
-    for n, (question, reply) in enumerate(_answered(first)):
-        yield said(id=f"{identity}-question-{n}", role="assistant", text=question)
-        yield said(id=f"{identity}-answer-{n}", role="user", text=reply)
+def _role_of(raw: Mapping[str, Any]) -> str:
+    return "assistant" if raw["type"] == "assistant" else "user"
 
 
 def _answered(raw: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -54,14 +54,7 @@ _TEXTS: Final = tuple(
 )
 #: All kinds, in the order in which they are asked about a file; messages of any program, the least marked ones, come last.
 KINDS: Final = (
-    Kind(
-        "claude-code",
-        "Claude Code",
-        (".jsonl",),
-        coding_logs.is_claude_code,
-        coding_logs.claude_code,
-        homes=_CLAUDE_CODE,
-    ),
+    Kind("claude-code", "Claude Code", (".jsonl",), coding_logs.is_claude_code, coding_logs.claude_code, homes=_CLAUDE_CODE),
     Kind("codex", "Codex", (".jsonl",), coding_logs.is_codex, coding_logs.codex, homes=_CODEX),
     Kind("chatgpt", "ChatGPT", (".json",), partial(chat_exports.is_export, "mapping"), chat_exports.chatgpt),
     Kind("claude", "Claude", (".json",), partial(chat_exports.is_export, "chat_messages"), chat_exports.claude),

@@ -159,7 +159,7 @@ def messages_of(log: Reading, name: str) -> Talk:
             raw = joined(raw_of(block), lambda path: _bytes_at(log.source, path))
             if attachments_of(raw) and log.may_wait(name):  # a picture is not there yet
                 break
-            yield _said(raw, block.created_at, block)
+            yield _entry(raw, block.created_at, block)
 
 
 def _of_history(log: Reading, name: str) -> Talk:
@@ -178,7 +178,7 @@ def _of_history(log: Reading, name: str) -> Talk:
             continue  # the supervisor there gives it both, or files it as it is, and it comes then
         raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS}
         raw["id"] = entry.id or f"{name}#{n}-{entry.fingerprint}"
-        yield _said(raw, at, entry)
+        yield _entry(raw, at, entry)
 
 
 def _bytes_at(source: Source, path: str) -> bytes | None:
@@ -187,7 +187,7 @@ def _bytes_at(source: Source, path: str) -> bytes | None:
     return data if data is not None and holds(path, data) else None
 
 
-def _said(raw: Mapping[str, Any], at: datetime | None, message: Message | Block) -> Said:
+def _entry(raw: Mapping[str, Any], at: datetime | None, message: Message | Block) -> Said:
     about = {key: text_of(raw, key) for key in ("session", "channel", "chat", "project")}
     return Said(id=raw["id"], at=at, role=message.role, text=message.text, raw=raw, **about)
 

@@ -162,7 +162,7 @@ def messages_of(channel: str, log: Reading, name: str) -> Talk:
     order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
     keyed = partial(_keyed_entries, log.source, name, channel, speakers)
     chat = _known_chat(log, channel, _title(log.source, name), (key for _, key in keyed() if key))
-    said = partial(Said, role="user", session=f"{channel}:{chat}", channel=channel, chat="group" if len(people) > 2 else "")
+    entry = partial(Said, role="user", session=f"{channel}:{chat}", channel=channel, chat="group" if len(people) > 2 else "")
     for head, key in keyed():
         if key is None:
             log.leave_out(channel)
@@ -170,7 +170,7 @@ def messages_of(channel: str, log: Reading, name: str) -> Talk:
         at = _time(head, order, log.zone)
         log.unread.update(["time"] if at is None else [])
         *_, person, words, _ = key
-        yield said(id=_identity(channel, chat, key), at=at, text=words, name=person.strip("~ \u202f"))
+        yield entry(id=_identity(channel, chat, key), at=at, text=words, name=person.strip("~ \u202f"))
 
 
 def _keyed_entries(

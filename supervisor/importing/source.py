@@ -125,6 +125,7 @@ class Source:
             except OSError as error:
                 raise from_os_error(error, path) from None
             faulty.pop_all()
+        self.names = tuple(self._members)
 
     def _add_below(self, only: Iterable[str] | None) -> None:
         names = only
@@ -204,11 +205,6 @@ class Source:
     def close(self) -> None:
         """Close the archives."""
         self._archives.close()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the members."""
-        return tuple(self._members)
 
     def named(self, pattern: str) -> list[str]:
         """Return the members whose last parts match the pattern, such as `sessions/*.jsonl`, in the order of their names."""

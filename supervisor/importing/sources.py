@@ -74,19 +74,17 @@ class Taking:
     def look(self) -> bool:
         """Look what there is; False where the source is away, or is none that is read."""
         state = self.state = read_state(self._ws.files, self._ws.paths.source(self._source.name))
-        state.trouble = None
         state.left = {name: why for name, why in state.left.items() if why.get("key") in state.done}
+        why = ""
         try:
-            for root in _places(self._ws, self._source):
-                self._refuse_own(root)
-                self._roots[root] = self._listed(root)
+            self._roots = {root: self._listed(root) for root in _places(self._ws, self._source)}
         except ValueError as refused:
-            self._roots, state.trouble = {}, _stored(refused.args[0])
+            why = refused.args[0]
         except OSError as error:
-            self._roots = {}
-            state.trouble = _stored(Text("{path} can't be read ({why})", path=error.filename or "", why=why_refused(error)))
+            why = Text("{path} can't be read ({why})", path=error.filename or "", why=why_refused(error))
+        state.trouble = _stored(why) if why else None
         is_there = any(self._roots.values())
-        state.away = "" if is_there or state.trouble else state.away or to_wire(self._now)
+        state.away = "" if is_there or why else state.away or to_wire(self._now)
         if is_there:
             self._note_changes()
         return is_there
@@ -105,7 +103,8 @@ class Taking:
                 raise ValueError(Text("{path} is the same as the source {name}", path=root, name=other.name))
 
     def _listed(self, root: Path) -> dict[str, tuple[str, int]]:
-        """Return the files below a folder, or the one file; links, pipes and hidden folders are none."""
+        """Return the files below a folder, or the one file; links, pipes, hidden folders are none. ValueError for no source."""
+        self._refuse_own(root)
         files: dict[str, tuple[str, int]] = {}
         for n, (name, stat) in enumerate(self._stats(root)):
             if n >= _MOST_ENTRIES:
