@@ -135,7 +135,7 @@ def _is_question(raw: Mapping[str, Any]) -> bool:
 
 def _message_in(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return what a person or the model has said in a record; None where the client has, or one subagent to another."""
-    attached = raw.get("attachment") if raw.get("type") == "attachment" else {}
+    attached: Any = raw.get("attachment") if raw.get("type") == "attachment" else {}
     marks = [attached.get(field) for field in ("type", "commandMode")] if isinstance(attached, dict) else []
     is_queued = marks == ["queued_command", "prompt"]  # typed while the client worked
     message = {"content": attached.get("prompt")} if is_queued else raw.get("message")
