@@ -69,7 +69,7 @@ class Aim:
         ids = {*(key[0] for key in wanted.messages), *(message[0] for message in begun)}
         #: The words, and what stands for them: ids of messages and names of dated files.
         self.trace = Trace([*(entry.text for entry in entries), *contents], ids | self.names)
-        notes = (name for name in self.files if name.endswith(".md") and ws.paths.memory in (ws.paths.root / name).parents)
+        notes = (name for name in self.files if name.startswith("memory/") and name.endswith(".md"))
         #: The words of those *files* that are notes: a receipt may have them under an earlier name.
         self.notes = Trace(line for name in notes for line in text_at(ws, ws.paths.root / name).splitlines())
         #: The summaries that name the dated files, or have the words.

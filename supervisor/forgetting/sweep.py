@@ -34,7 +34,7 @@ from ..storage.lenient_json import render_json
 from ..storage.texts import Text, msgid
 from ..workspace import Workspace, open_workspace
 from .cleaning import Aim, attachments_in, clean_made, clean_tables
-from .wanted import Spot, Wanted, blocks_at, copies, files_below, standing, standing_lines, undoable_lines
+from .wanted import Spot, Wanted, blocks_at, copies, every_line, files_below, standing, standing_lines
 
 #: Those of files that are deleted whole.
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
@@ -199,8 +199,7 @@ def _forgotten(ws: Workspace, now: datetime) -> Wanted:
 
 
 def _forgotten_lines(ws: Workspace) -> tuple[Line, ...]:
-    stones, lines = ws.journal.tombstones, standing_lines(ws)
-    return tuple(line for line in (*lines, *undoable_lines(ws, lines)) if stones.has_line(line.text))
+    return tuple(line for line in every_line(ws) if ws.journal.tombstones.has_line(line.text))
 
 
 def _forgotten_files(ws: Workspace) -> Iterator[str]:

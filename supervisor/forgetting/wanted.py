@@ -148,8 +148,7 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
                     total=len(places),
                 ),
             )
-        lines = standing_lines(ws)
-        also = [line for line in (*lines, *undoable_lines(ws, lines)) if sought in plain(line.text)]
+        also = [line for line in every_line(ws) if sought in plain(line.text)]
         return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
     if by == "removed":
         taken = ws.deletions.taken_out()
@@ -233,10 +232,11 @@ def left_alone(ws: Workspace, wanted: Wanted, text: str, gone: Collection[str]) 
     return tuple(ws.paths.relative(path) for path, body in texts if trace.is_in(body) or (text and plain(text) in plain(body)))
 
 
-def undoable_lines(ws: Workspace, lines: Iterable[Line]) -> list[Line]:
-    """Return the lines that `undo` could bring back, but for those that are *lines*; they have the number 0."""
-    texts = {text for act in ws.diary.acts().values() for text in changed_lines(act.fields.get("hunks", ()))}
-    return [Line(0, text) for text in sorted(texts - {line.text for line in lines})]
+def every_line(ws: Workspace) -> tuple[Line, ...]:
+    """Return the lines of the long-term file, and behind them, with the number 0, others that `undo` could bring back."""
+    lines = standing_lines(ws)
+    undoable = {text for act in ws.diary.acts().values() for text in changed_lines(act.fields.get("hunks", ()))}
+    return (*lines, *(Line(0, text) for text in sorted(undoable - {line.text for line in lines})))
 
 
 def changed_lines(hunks: Iterable[Any]) -> Iterator[str]:

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from ..archive.tombstones import Tombstones, foreign_lists, keep_foreign
 from ..checks.fsck import raw_of
 from ..forgetting.sweep import begin
-from ..forgetting.wanted import Wanted, files_below, standing, standing_lines, undoable_lines
+from ..forgetting.wanted import Wanted, every_line, files_below, standing, standing_lines
 from ..host.lock import supervisor_lock
 from ..host.round import forget
 from ..longterm.lines import Entry, cut, filled, line_with, parse_entry, with_line
@@ -88,8 +88,7 @@ def _write_notes(
     done: dict[str, list[str]] = {"new": [], "same": [], "different": [], "left out": [], "too large": []}
     for name, data in notes.items():
         place = place_below(ws.paths.memory, f"{folder.relative_to(ws.paths.memory)}/{name}", from_here=True)
-        is_below_note = place and any(above.is_file() for above in place.parents)
-        if place is None or is_foreign(name) or is_below_note:
+        if place is None or is_foreign(name) or any(above.is_file() for above in place.parents):
             done["left out"].append(name)
         elif len(data) > MOST_BYTES:
             done["too large"].append(name)
@@ -98,9 +97,7 @@ def _write_notes(
     return done
 
 
-def _write_note(
-    ws: Workspace, place: Path, name: str, data: bytes, known: dict[str, str], *, dry_run: bool
-) -> Literal["new", "same", "different"]:
+def _write_note(ws: Workspace, place: Path, name: str, data: bytes, known: dict[str, str], *, dry_run: bool) -> str:
     version, key, digest = ws.files.read_stable(place), digest_of_text(name), digest_of(data)
     if version and version.digest == digest:
         known[key] = digest
@@ -204,8 +201,10 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
     """
     data, by = source.beside(LIST), f"source {name}"
     stones = keep_foreign(ws.files, ws.paths, data) if data else None
-    unwanted = _unwanted(ws, stones, name, now) if stones else Wanted()
-    if stones is None or len(unwanted) + _forgotten_today(ws, by, now) > most:
+    if stones is None:
+        return Wanted()
+    unwanted = _unwanted(ws, stones, name, now)
+    if len(unwanted) + _forgotten_today(ws, by, now) > most:
         return unwanted
     if unwanted:
         begin(ws, unwanted, now, os.urandom(32), by=by)
@@ -231,10 +230,13 @@ def _unwanted(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wa
     messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.entry)}
     lines = tuple(line for line in standing_lines(ws) if stones.has_line(line.text))
     folder = ws.paths.memory / FROM / name
-    versions = {path: ws.files.read_stable(path) for path in files_below(ws, folder)} if ws.files.disk.stat(folder) else {}
-    named = {path: f"memory/{path.relative_to(folder).as_posix()}" for path in versions}
-    notes = (path for path, version in versions.items() if version and stones.has_file(named[path], version.digest[:16]))
-    return Wanted(messages, lines, tuple(map(ws.paths.relative, notes)))
+    notes = (
+        ws.paths.relative(path)
+        for path in files_below(ws, folder)
+        if (version := ws.files.read_stable(path))
+        and stones.has_file(f"memory/{path.relative_to(folder).as_posix()}", version.digest[:16])
+    )
+    return Wanted(messages, lines, tuple(notes))
 
 
 def _stands_again(ws: Workspace, stones: Tombstones) -> bool:
@@ -285,9 +287,7 @@ def _text_at(source: Source, path: str) -> bytes | None:
 def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[str]) -> None:
     """Add the entries of the long-term file there, and end those that ended there."""
     entries = [entry for line in filled(cut(text)) if (entry := parse_entry(line.text))]
-    here = standing_lines(ws)
-    gone = undoable_lines(ws, here)
-    known |= {_name_of(entry) for line in (*here, *gone) if (entry := parse_entry(line.text))}
+    known |= {_name_of(entry) for line in every_line(ws) if (entry := parse_entry(line.text))}
     new = [entry for entry in entries if _name_of(entry) not in known]
     stones = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
