@@ -41,12 +41,12 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_390, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_358,
+        most=1_336,
         goal=950,
     ),
     Room("supervisor/host", most=2_464, goal=2_200),
     Room("supervisor/checks", most=2_866, goal=2_100),
-    Room("supervisor/importing", most=2_497, goal=1_400),
+    Room("supervisor/importing", most=2_430, goal=1_400),
     Room("supervisor/operations", most=1_875, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_915, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_002, goal=2_000),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_732, goal=48_000)
-MODULES: Final = Room("modules", most=253, goal=270)
-OF_TESTS: Final = Room("tests", most=56_144, goal=48_000)
+ALL: Final = Room("all", most=53_643, goal=48_000)
+MODULES: Final = Room("modules", most=252, goal=270)
+OF_TESTS: Final = Room("tests", most=56_140, goal=48_000)
 
 
 def _lines(path: Path) -> int:
