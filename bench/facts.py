@@ -239,13 +239,13 @@ def _read(path: Path) -> Story:
         except ValueError as error:
             raise ValueError(f"{path.name}, line {number}: {error}") from error
     for day in story.days.values():
-        day.facts = [_parted(fact, day.text) for fact in day.facts]
+        sentences = [_Sentences(sentence) for sentence in _sentences(day.text)]
+        day.facts = [_parted(fact, sentences) for fact in day.facts]
     return story
 
 
-def _parted(fact: Fact, said: str) -> Fact:
-    """Return the fact with those of its wrong wordings that stand in what was said as corrected ones."""
-    sentences = [_Sentences(sentence) for sentence in _sentences(said)]
+def _parted(fact: Fact, sentences: Sequence[_Sentences]) -> Fact:
+    """Return the fact with those of its wrong wordings that stand in these sentences of its day as corrected ones."""
     corrected = tuple(wording for wording in fact.wrong if any(sentence.has_one([wording]) for sentence in sentences))
     return replace(fact, wrong=tuple(wording for wording in fact.wrong if wording not in corrected), corrected=corrected)
 

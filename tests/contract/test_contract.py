@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 import anyio
 import httpx2
 import pytest
-from mcp import Client
 
 from recalld import Memory, SupervisorError, register_all_tools
 from recalld.supervisor.interfaces.http.server import HttpThread, Place
 from recalld.supervisor.interfaces.locate import TOOL, ask_supervisor
-from recalld.supervisor.interfaces.mcp import Asks, MemoryServer
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.operations.codec import from_json, to_json
 from recalld.supervisor.operations.operation import Caller, find, perform
@@ -158,7 +156,11 @@ def by_rest(rest: httpx2.Client, row: Row, language: str = "en", **who: str) -> 
     return answer.json() if answer.status_code == 200 else answer.json()["detail"]
 
 
-def by_mcp(workspace: Workspace, row: Row, language: str, ask: Asks = lambda _: None) -> str:
+def by_mcp(workspace: Workspace, row: Row, language: str, ask: Any = lambda _: None) -> str:
+    from mcp import Client  # loading it takes seconds, in each process that only collects the tests
+
+    from recalld.supervisor.interfaces.mcp import MemoryServer
+
     async def main() -> Any:
         registry = register_all_tools(workspace.memory, language=language, allow_delete=True)  # type: ignore[arg-type]
         assert registry.tools

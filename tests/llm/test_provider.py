@@ -10,7 +10,6 @@ import pytest
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, Extractive, ProviderError, choose
-from recalld.worker.providers.openai import MOST_BYTES, OpenAi
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
 
@@ -19,6 +18,8 @@ PROMPT = "请写摘要：\n```\n09:02 user: 把 {nginx} 的配置备份到 /srv/
 
 
 def provider(server, **more):
+    from recalld.worker.providers.openai import OpenAi  # loading it takes a second where tests are only collected
+
     return OpenAi(**{"model": "qwen-test", "base_url": server.url, "temperature": 0.3, "timeout_s": 5, "key": KEY, **more})
 
 
@@ -189,6 +190,8 @@ def test_openai_quotes_no_text_of_the_server_in_an_error(server, status):
 
 @pytest.mark.parametrize("act", ["endless line", "endless error"])
 def test_openai_ends_an_answer_that_has_no_end(server, act):
+    from recalld.worker.providers.openai import MOST_BYTES
+
     server.play(act)
     error = refused(provider(server, timeout_s=50))
     assert (error.reason, error.why.partition(":")[0]) == ("provider", "the server's answer has no end")

@@ -16,7 +16,6 @@ import pytest
 
 from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.worker.providers import Cancelled, ProviderError, Usage
-from recalld.worker.providers.openai import OpenAi
 from tests.llm.llama import CONTEXT, IS_THERE, Llama
 from tests.llm.shop import ServedWorld, long_day
 from tests.patience import PATIENCE_S
@@ -48,6 +47,8 @@ def shop(tmp_path, server):
 
 
 def provider(server, **more):
+    from recalld.worker.providers.openai import OpenAi  # loading it takes a second where tests are only collected
+
     return OpenAi(**{"model": "smollm2", "base_url": server.url, "temperature": 0.0, "timeout_s": 120, **more})
 
 

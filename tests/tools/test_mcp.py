@@ -13,10 +13,8 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
 
 from recalld import Memory, register_all_tools
-from recalld.supervisor.interfaces.mcp import MemoryServer
 from recalld.supervisor.longterm.memory_store import SEARCH_FIRST
 from tests.patience import PATIENCE_S
 from tests.tools.memory import remembered
@@ -30,7 +28,11 @@ def ask(world) -> Callable[..., Any]:
     remembered(world)
     memory = Memory(world.root, environ={"RECALLD_RECALL_TIMEOUT_MS": "60000"}, clock=world.clock)
 
-    def run(question: Callable[[Client], Awaitable[Any]], **options: Any) -> Any:
+    from mcp import Client  # loading it takes seconds, in each process that only collects the tests
+
+    from recalld.supervisor.interfaces.mcp import MemoryServer
+
+    def run(question: Callable[[Any], Awaitable[Any]], **options: Any) -> Any:
         async def main() -> Any:
             registry = register_all_tools(memory, **{"language": "en", **options})
             async with Client(MemoryServer(registry, registry.tools)) as client:
