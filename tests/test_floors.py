@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -154,10 +155,10 @@ def _within(module: str, names: tuple[str, ...]) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in names)
 
 
-def _imports(module: str, tree: ast.AST) -> list[tuple[int, str]]:
+def _imports(module: str, nodes: list[ast.AST]) -> list[tuple[int, str]]:
     """Every imported module with its line; of `from package import name` the name too, which may be a module."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -185,10 +186,10 @@ def _path_of(name: str) -> Path:
     return ROOT.joinpath(*name.split("."))
 
 
-def import_faults(module: str, source: str) -> list[Fault]:
+def import_faults(module: str, imports: list[tuple[int, str]]) -> list[Fault]:
     """Imports of a rule that does more than decide, from elsewhere than an outside package's home, and into the worker."""
     found = []
-    for line, name in _imports(module, ast.parse(source)):
+    for line, name in imports:
         top = name.partition(".")[0]
         if top in ("supervisor", "worker", "prompts"):
             why = f"imports {top}, whose name here is recalld.{top}"
@@ -212,10 +213,10 @@ def _inner_fault(module: str, name: str) -> str:
     return ""
 
 
-def call_faults(module: str, source: str) -> list[Fault]:
+def call_faults(module: str, nodes: list[ast.AST]) -> list[Fault]:
     """Calls that write files, or read the clock, outside the modules that do so for all."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func)
@@ -262,21 +263,43 @@ def _sources() -> dict[str, str]:
     return {name: path.read_text(encoding="utf-8") for path, name in sorted(names.items(), key=lambda item: item[1])}
 
 
+class Source(NamedTuple):
+    """What the tests look at in a module, which is parsed once for all of them."""
+
+    imports: list[tuple[int, str]]
+    calls: list[Fault]
+    compiles_at_once: bool
+    names: set[str]
+
+
+@cache
+def _parsed() -> dict[str, Source]:
+    return {module: _source(module, ast.parse(text)) for module, text in _sources().items()}
+
+
+def _source(module: str, tree: ast.Module) -> Source:
+    nodes = [*ast.walk(tree)]
+    at_once = [node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    named = [node for node in nodes if not isinstance(getattr(node, "ctx", None), ast.Load)]
+    names = {getattr(node, NAMED.get(type(node), ""), None) or "" for node in named}
+    return Source(
+        imports=_imports(module, nodes),
+        calls=call_faults(module, nodes),
+        compiles_at_once=any("re.compile(" in ast.unparse(node) for node in at_once),
+        names={name for name in names if NO_NAMES.fullmatch(name)},
+    )
+
+
 def test_imports_follow_the_rules_and_the_homes_of_third_party_packages():
-    assert [fault for module, source in _sources().items() for fault in import_faults(module, source)] == []
+    assert [fault for module, source in _parsed().items() for fault in import_faults(module, source.imports)] == []
 
 
 def test_writes_and_clock_reads_happen_only_in_the_allowed_modules():
-    assert [fault for module, source in _sources().items() for fault in call_faults(module, source)] == []
+    assert [fault for source in _parsed().values() for fault in source.calls] == []
 
 
 def test_patterns_of_the_supervisor_are_compiled_at_their_first_use():
-    at_once = {
-        module
-        for module, source in _sources().items()
-        for node in ast.parse(source).body
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef) and "re.compile(" in ast.unparse(node)
-    }
+    at_once = {module for module, source in _parsed().items() if source.compiles_at_once}
     assert {module for module in at_once if _within(module, ("recalld.supervisor",))} == set()
 
 
@@ -286,13 +309,8 @@ def test_frozen_dataclasses_with_slots_are_records():
 
 
 def test_names_say_what_has_them():
-    names = {
-        (module.rpartition(".")[2], name)
-        for module, source in _sources().items()
-        for node in ast.walk(ast.parse(source))
-        if (name := getattr(node, NAMED.get(type(node), ""), None)) and not isinstance(getattr(node, "ctx", None), ast.Load)
-    }
-    assert {(module, name) for module, name in names if NO_NAMES.fullmatch(name)} == KEPT_NAMES
+    names = {(module.rpartition(".")[2], name) for module, source in _parsed().items() for name in source.names}
+    assert names == KEPT_NAMES
 
 
 def test_imports_inside_a_folder_are_relative():
@@ -309,6 +327,5 @@ def test_floor_tables_name_only_existing_modules():
 
 
 def test_each_home_imports_its_package():
-    sources = _sources()
-    imported = {home: {name.partition(".")[0] for _, name in _imports(home, ast.parse(sources[home]))} for home in sources}
+    imported = {module: {name.partition(".")[0] for _, name in source.imports} for module, source in _parsed().items()}
     assert [(package, home) for package, homes in HOMES.items() for home in homes if package not in imported[home]] == []

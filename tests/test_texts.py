@@ -29,30 +29,16 @@ def fields(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
-def test_every_text_of_the_source_has_its_chinese():
+def test_every_text_of_the_source_has_its_chinese_and_no_other_has_any():
     used = {(entry.context, entry.id) for entry in extracted() if entry.id}
     assert used - CHINESE.keys() == set()
-    assert [entry.id for entry in CHINESE.values() if not entry.string or entry.fuzzy] == []
-
-
-def test_no_translation_is_of_a_text_that_nothing_uses():
-    used = {(entry.context, entry.id) for entry in extracted() if entry.id}
     assert CHINESE.keys() - used == set()
+    assert [entry.id for entry in CHINESE.values() if not entry.string or entry.fuzzy] == []
 
 
 def test_the_chinese_of_a_text_has_its_fields():
     differing = {key for key, entry in CHINESE.items() if fields(entry.id) != fields(entry.string)}
     assert differing == OF_THE_LOG
-
-
-def test_a_text_is_a_literal_or_a_constant_not_put_together():
-    together = []
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            is_text = isinstance(node, ast.Call) and ast.unparse(node.func) in {"Text", "msgid"}
-            if is_text and isinstance(node.args[0], (ast.JoinedStr, ast.BinOp)):
-                together.append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    assert together == []
 
 
 def test_advice_to_repair_says_that_the_supervisor_has_to_be_stopped():
@@ -83,19 +69,22 @@ def literals(node: ast.expr) -> list[str]:
     return []
 
 
-def test_errors_and_printed_sentences_are_texts():
+def test_texts_are_not_put_together_and_errors_and_printed_sentences_are_texts():
     kinds = {kind.__name__ for kind in errors.SupervisorError.__subclasses__()} - {"InternalError"}
-    spelt = []
+    spelt, together = [], []
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
-            name = ast.unparse(node.func).rpartition(".")[2]
+            called = ast.unparse(node.func)
+            if called in {"Text", "msgid"} and isinstance(node.args[0], (ast.JoinedStr, ast.BinOp)):
+                together.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+            name = called.rpartition(".")[2]
             if name in kinds or name in {"say", "tell"}:
                 named = {"NoSummary", "NoService", "ServiceForbidden", "NoProcess", "say", "tell"}  # whose first is no name
                 said = node.args[0 if name in named else 1 :]
                 spelt += [f"{path.relative_to(ROOT)}:{node.lineno} {text}" for one in said for text in literals(one)]
-    assert spelt == []
+    assert (together, spelt) == ([], [])
 
 
 def test_a_stored_text_is_made_again_unless_somebody_changed_it():
