@@ -24,8 +24,10 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
 
 # how long an example takes, or is made, says nothing on a machine that others use too; a property is asked the same examples in
 # each run, so that what one finds is found where it was written, and script/prove looks for new ones
-settings.register_profile("recalld", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.register_profile("new", settings.get_profile("recalld"), derandomize=False)
+settings.register_profile(
+    "recalld", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=50
+)
+settings.register_profile("new", settings.get_profile("recalld"), derandomize=False, max_examples=100)
 settings.load_profile("recalld")
 
 
