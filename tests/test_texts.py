@@ -69,7 +69,7 @@ def literals(node: ast.expr) -> list[str]:
     return []
 
 
-def test_texts_are_not_put_together_and_errors_and_printed_sentences_are_texts():
+def test_texts_are_literals_and_errors_and_sentences_are_texts():
     kinds = {kind.__name__ for kind in errors.SupervisorError.__subclasses__()} - {"InternalError"}
     spelt, together = [], []
     for path in SOURCES:

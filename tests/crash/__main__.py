@@ -10,14 +10,12 @@ written down as it ends, and a run goes on after the last one in the file.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import multiprocessing
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.crash.explorer import Explorer, Report
@@ -26,7 +24,7 @@ from tests.crash.proof import table
 from tests.crash.workload import Workload
 from tests.crash.workloads import WORKLOADS
 from tests.gate import without_comparison
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, options_of
 
 
 class Pass(NamedTuple):
@@ -107,12 +105,11 @@ def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[tuple
 
 
 def main(argv: list[str] | None = None) -> int:
-    options = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
+    options = options_of("tests.crash", __doc__)
     options.add_argument("--states", type=int, default=20_000, help="different disks to judge, in whole parts")
-    options.add_argument("--seed", type=int, default=0, help="of the first part")
+    options.set_defaults(seed=0)
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     options.add_argument("--only", nargs="*", default=[], help="names of workloads")
-    options.add_argument("--log", type=Path, help="write each part down, and go on where it ends")
     options.add_argument("--mutants", action="store_true", help="show which mutant is found where, and after how many states")
     found = options.parse_args(argv)
     if found.mutants:

@@ -8,24 +8,18 @@ parts that stand there; each part is 2,000 cases.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import sys
-from pathlib import Path
 
 from tests.fuzz.parts import A_LIFE_IN, PART, run
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, options_of
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the parts that are left; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_of("tests.fuzz", __doc__)
     parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1, help="where the parts begin: another number, other cases")
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
-    parser.add_argument("--log", type=Path)
     options = parser.parse_args(argv)
     rounds = Rounds(options.log)
     first = options.seed * 1_000_000 // PART

@@ -7,11 +7,9 @@ run goes on after the parts that stand there. What fails is told with its seed; 
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import sys
 import traceback
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from hypothesis import HealthCheck, Phase, seed, settings
@@ -19,7 +17,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.gate import without_comparison
 from tests.machine.machine import AnyOrder
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, options_of
 
 #: Examples of a part.
 PART: Final = 100
@@ -65,16 +63,12 @@ def sizes(first: int, examples: int) -> dict[int, int]:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the parts that are left; returns the exit code."""
-    options = argparse.ArgumentParser(
-        prog="python -m tests.machine", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = options_of("tests.machine", __doc__)
     options.add_argument("--examples", type=int, default=1000)
     options.add_argument("--steps", type=int, default=50)
-    options.add_argument("--seed", type=int, default=1, help="where the parts begin: another number, other runs")
     options.add_argument("--only", type=int, help="the part of this seed alone")
     options.add_argument("--shrink", action="store_true", help="look for the shortest steps, up to five minutes a failure")
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
-    options.add_argument("--log", type=Path, help="a line a part; what stands there is not done again")
     found = options.parse_args(argv)
     rounds = Rounds(found.log)
     wanted = {found.only: PART} if found.only else sizes(found.seed, found.examples)

@@ -194,10 +194,10 @@ def act_at_random(world: World, chance: random.Random, number: int) -> bool:
 
 
 @pytest.mark.proof
-def test_two_hundred_random_acts_are_undone_to_the_byte(world: World) -> None:
+def test_a_hundred_random_acts_are_undone_to_the_byte(world: World) -> None:
     world.disk.sync = world.disk.sync_folder = lambda _: None
     chance, versions, ids = random.Random(34), [], []
-    while len(ids) < 200:
+    while len(ids) < 100:
         before = world.read("memory.md")
         if act_at_random(world, chance, len(ids)):
             act = last_id(world)

@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.powercut.cuts import Cuts
 from tests.powercut.rig import KINDS, NO_JOURNAL, Refused, Rig, enter_namespace
 from tests.process import forked
-from tests.process.rounds import Rounds, folder_in_memory
+from tests.process.rounds import Rounds, folder_in_memory, options_of
 
 
 def _rigs(folder: Path, kinds: list[str]) -> dict[str, Rig]:
@@ -52,12 +52,10 @@ def _cut(options: argparse.Namespace, rigs: dict[str, Rig], folder: Path, rounds
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = options_of("tests.powercut", __doc__)
     options.add_argument("--cuts", type=int, default=60)
     options.add_argument("--fs", default="ext4,xfs", help=f"some of {','.join(KINDS)}")
     options.add_argument("--a-round", type=int, default=10, help="cuts of one workspace before it is settled")
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--log", type=Path)
     options.add_argument("--control", choices=("all", "folders"), default="", help="never fsync that: it has to be found")
     found = options.parse_args()
     if unknown := set(found.fs.split(",")) - KINDS.keys():

@@ -9,7 +9,6 @@ of its messages stands in one dated file, and the supervisor finds nothing to me
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -27,7 +26,7 @@ from tests.checker.reading import read_folder
 from tests.patience import PATIENCE_S
 from tests.process import forked
 from tests.process.feeder import Feeder
-from tests.process.rounds import Rounds, folder_in_memory
+from tests.process.rounds import Rounds, folder_in_memory, options_of
 from tests.process.storm import HURRY
 
 #: What a supervisor tells of a workspace in which something was not as it should be.
@@ -134,13 +133,12 @@ class Busy:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = options_of("tests.process.backups", __doc__)
     options.add_argument("--backups", type=int, default=50)
-    options.add_argument("--seed", type=int, default=1)
     found = options.parse_args()
     forked.warm()
     forked.adopt_orphans()
-    rounds = Rounds()
+    rounds = Rounds(found.log)
     with folder_in_memory("backups-") as folder:
         busy = Busy(folder / "workspace", found.seed)
         forked.run(busy.root, "init", environ=busy.environ)

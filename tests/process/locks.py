@@ -10,7 +10,6 @@ Who takes the lock loses nothing. What the ninth rewrites away is put back, if r
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -26,7 +25,7 @@ from tests.checker.reading import read_folder
 from tests.patience import PATIENCE_S
 from tests.process import foreign, forked
 from tests.process.lockers import KINDS, OURS, Writers
-from tests.process.rounds import Rounds, folder_in_memory
+from tests.process.rounds import Rounds, folder_in_memory, options_of
 
 ENVIRON: Final = forked.plain_environ(
     RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_ARCHIVE_EXCHANGE_WAIT="0", RECALLD_CARE_POLL="50ms"
@@ -138,11 +137,9 @@ def _met(files: Mapping[str, bytes]) -> set[str]:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = options_of("tests.process.locks", __doc__)
     options.add_argument("--appends", type=int, default=16_000)
     options.add_argument("--a-round", type=int, default=4_000, help="appends to one workspace")
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
     forked.warm()
     rounds = Rounds(found.log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import subprocess
@@ -12,6 +13,28 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+
+def options_of(module: str, about: str | None) -> argparse.ArgumentParser:
+    """What every suite can be told; it adds what it alone takes."""
+    options = argparse.ArgumentParser(
+        prog=f"python -m {module}", description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--seed", type=int, default=1, help="where it begins: another number, other parts")
+    options.add_argument("--log", type=Path, help="a line a part; a run that was cut off goes on")
+    return options
+
+
+def share(module: str, *words: str) -> str:
+    """What a suite prints that runs in a process of its own: it forks, and this one may have threads; skipped where it can do nothing."""
+    command = [sys.executable, "-m", module, *words]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    if "SKIPPED" in done.stdout:
+        pytest.skip(done.stdout.strip())
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 class Rounds:

@@ -9,7 +9,6 @@ last. The checker shares no code with the product. Same seed, same kills in the 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import random
@@ -28,7 +27,7 @@ from tests.process import forked
 from tests.process.command import fill
 from tests.process.editor import Saves, edit
 from tests.process.feeder import Feeder
-from tests.process.rounds import Rounds, folder_in_memory
+from tests.process.rounds import Rounds, folder_in_memory, options_of
 
 #: Everything hurries, so that every kill has something to hit.
 HURRY = {
@@ -248,11 +247,9 @@ def one_round(seed: int, kills: int) -> tuple[list[str], Storm]:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = options_of("tests.process.storm", __doc__)
     options.add_argument("--kills", type=int, default=100)
     options.add_argument("--a-round", type=int, default=100, help="kills over one workspace")
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
     forked.warm()
     forked.adopt_orphans()

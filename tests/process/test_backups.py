@@ -14,7 +14,7 @@ from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.disk import RealDisk
 from tests.process.command import Command, ended, until
-from tests.process.test_storm import stormed
+from tests.process.rounds import share
 
 pytestmark = pytest.mark.proof
 
@@ -27,7 +27,7 @@ def recalld(tmp_path: Path) -> Command:
 
 
 def test_backups_taken_while_everything_writes_hold_what_was_acknowledged():
-    said = stormed("backups", "--backups", "3", "--seed", "3")
+    said = share("tests.process.backups", "--backups", "3", "--seed", "3")
     assert re.search(r"^3 backups, [1-9][0-9]* acknowledged .* 0 violations", said, re.MULTILINE), said
 
 

@@ -26,7 +26,7 @@ def test_each_message_is_found_at_once_while_a_supervisor_files_them(tmp_path):
     running.begin()
     try:
         memory = Memory(running.root)
-        for n in range(230):
+        for n in range(130):
             memory.append([{"role": "assistant", "text": f"the code of locker {n * 7919} is tango{n * 104729}"}])
             assert running.finds(f"code of locker {n * 7919}", f"tango{n * 104729}"), n
             assert n < 100 or running.finds(f"code of locker {(n - 99) * 7919}", f"tango{(n - 99) * 104729}"), n

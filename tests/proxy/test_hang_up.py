@@ -61,11 +61,11 @@ def test_hang_up_behind_the_end_of_an_answer_keeps_it(proxied: Proxied):
 
 
 @pytest.mark.proof
-def test_hang_up_at_every_tenth_byte_leaves_no_connection_open(proxied: Proxied):
+def test_hang_up_at_every_twentieth_byte_leaves_no_connection_open(proxied: Proxied):
     proxied.play(endless())
-    sizes = range(0, 870, 10)
+    sizes = range(0, 870, 20)
     for size in sizes:
-        hang_up_at(proxied, size, reset=bool(size % 20))
+        hang_up_at(proxied, size, reset=bool(size % 40))
     assert until(lambda: not proxied.model.open)
     assert len(proxied.model.got) > len(sizes) - 5  # one that hangs up while memory is searched never gets there
     assert not proxied.faults

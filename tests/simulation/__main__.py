@@ -9,7 +9,6 @@ down as it ends, and a run goes on after those that stand there; ``--notes FILE`
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import sys
 import traceback
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tests.gate import without_comparison
-from tests.process.rounds import Rounds
+from tests.process.rounds import Rounds, options_of
 from tests.simulation.years import PLACES, Outcome, Violation, live
 
 #: Days of a simulated year.
@@ -44,15 +43,11 @@ def _key(job: Job) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Live the lives that are left; returns the exit code."""
-    options = argparse.ArgumentParser(
-        prog="python -m tests.simulation", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = options_of("tests.simulation", __doc__)
     options.add_argument("--years", type=float, default=10)
     options.add_argument("--life", type=float, default=1, help="years of one life")
-    options.add_argument("--seed", type=int, default=1)
     options.add_argument("--zone", choices=[zone for zone, _ in PLACES], help="live there only")
     options.add_argument("--forget", action="store_true", help="a person forgets something some times a month")
-    options.add_argument("--log", type=Path, help="a line a life; what stands there is not lived again")
     options.add_argument("--notes", type=Path, help="write what happened to this file")
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     found = options.parse_args(argv)

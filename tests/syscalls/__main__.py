@@ -15,10 +15,9 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
-from pathlib import Path
 
 from tests.process import forked
-from tests.process.rounds import Rounds, folder_in_memory
+from tests.process.rounds import Rounds, folder_in_memory, options_of
 from tests.syscalls.stages import prepare
 from tests.syscalls.sweep import FAULTS, Case, Sweep, Verdict
 from tests.syscalls.tracer import refused
@@ -60,7 +59,7 @@ def _work(options: argparse.Namespace, cases: Iterator[Case], rounds: Rounds) ->
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = options_of("tests.syscalls", __doc__)
     options.add_argument("--workload", nargs="+", choices=STAGES, default=STAGES)
     options.add_argument("--faults", nargs="+", choices=FAULTS, default=FAULTS)
     options.add_argument("--reads", action="store_true", help="let calls that only read fail too")
@@ -68,8 +67,6 @@ def main() -> int:
     options.add_argument("--pairs-a-kill", type=int, default=40, help="second kills after one first kill")
     options.add_argument("--limit", type=int, help="so many cases by chance, not all")
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count() + 1, help="each waits for its children")
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--log", type=Path, help="a line a case; what stands there is not done again")
     options.add_argument("--control", action="store_true", help="write in place: the sweep has to find that, or fails")
     found = options.parse_args()
     if why := refused():
