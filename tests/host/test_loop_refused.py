@@ -20,7 +20,7 @@ from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.errors import Busy, NoProcess, SupervisorError
 from recalld.supervisor.workspace import Workspace, read_config
-from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
+from tests.world import ASK, IN_SHANGHAI, FaultyDisk, UnsyncedDisk, World, at, message_on
 
 #: The modules, and the functions of others, whose calls are refused, but for what they do in a round.
 LOOP = ("host/daemon.py", "host/workers.py")
@@ -101,11 +101,14 @@ class Gate:
 
 def where() -> tuple[str, str] | None:
     """The function of the loop that is calling, and what it calls; None within a round and from elsewhere."""
-    frame, inner, found = sys._getframe(2), "", None
+    caller = frame = sys._getframe(2)
+    while frame is not None:  # most calls are of a round: that is known before anything else is looked at
+        if frame.f_code.co_name == ROUND:
+            return None
+        frame = frame.f_back  # type: ignore[assignment]
+    frame, inner, found = caller, "", None
     while frame is not None:
         name = frame.f_code.co_name
-        if name == ROUND:
-            return None
         frame, inside = frame.f_back, frame  # type: ignore[assignment]
         if name in KEEPS:
             continue
@@ -124,22 +127,20 @@ def kind_of(path: Path | None) -> str:
     return ".tmp" if path.suffix == ".tmp" else "".join(letter for letter in path.name if not letter.isdigit())
 
 
-class GatedDisk(FaultyDisk):
+class GatedDisk(UnsyncedDisk):
     """A disk whose calls come past a gate; it does not wait for fsync."""
 
     def __init__(self, gate: Gate) -> None:
-        super().__init__("none", refuses=lambda _call, _path: False)
         self.gate = gate
 
     def __getattribute__(self, name: str) -> Any:
-        if name in {"sync", "sync_folder"}:
-            return lambda *_: self.gate.pass_through(name)
-        if name not in FaultyDisk._CALLS:
-            return super().__getattribute__(name)
         found = super().__getattribute__(name)
+        if name not in FaultyDisk._CALLS:
+            return found
 
         def call(*given: Any, **more: Any) -> Any:
-            self.gate.pass_through(name, next((one for one in reversed(given) if isinstance(one, Path)), None))
+            named = () if name == "sync_folder" else reversed(given)
+            self.gate.pass_through(name, next((one for one in named if isinstance(one, Path)), None))
             return found(*given, **more)
 
         return call

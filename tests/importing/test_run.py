@@ -93,7 +93,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, byt
     return path, dated(world)
 
 
-@pytest.mark.parametrize("call", range(0, 100, 3))
+@pytest.mark.parametrize("call", range(0, 100, 5))
 def test_import_that_was_killed_ends_with_the_same_files(tmp_path, whole, monkeypatch, call):
     monkeypatch.setattr("recalld.supervisor.importing.run._BATCH", 10)
     path, files = whole
