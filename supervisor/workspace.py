@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .archive.history import Attachments, HistoryStore
     from .archive.journal import SeenJournal
     from .archive.memory_folder import MemoryFolder
-    from .archive.plan import Caps, Failure
+    from .archive.plan import Caps
     from .archive.quarantine import Quarantine
     from .archive.run import Trash
     from .context.turns import ReceiptStore
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .index.index import Index
     from .longterm.long_term_file import LongTermFile
     from .protocol.llm import CallLog, Endpoint
+    from .protocol.message import Failure
     from .protocol.queue import TaskQueue
     from .recall.lines import LineReader
     from .recall.meaning import Meaning

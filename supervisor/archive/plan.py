@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from ..protocol.dated_file import Block, block_of
-from ..protocol.message import Archived, History, Key, Message, with_archived, with_failure
+from ..protocol.message import Archived, Failure, History, Key, Message, with_archived, with_failure
 from ..protocol.paths import OVERFLOW_INTERVAL, dated_name, day, day_of_name, month, summary_period
 from ..storage.clock import local_day
 from ..text.record import record
@@ -51,26 +51,6 @@ class Caps:
     hard: int = 300
     hard_bytes: int = 10_000_000
     keep_newest: int = 20  # the history block of a turn shows that many
-
-
-@record
-class Failure:
-    """
-    The last failure of a group or of the provider: how many so far, when, when to try again, and why.
-
-    *refused*: which text of which model was refused (`summaries.schedule.refused_mark`), "" where no answer was.
-    """
-
-    attempts: int
-    failed_at: datetime
-    next_at: datetime
-    reason: str
-    refused: str = ""
-
-    @classmethod
-    def by_group(cls, stored: Mapping[str, tuple[int, datetime, datetime, str, str]]) -> dict[str, Failure]:
-        """Return the last failure of each group that waits for a retry, from what `TaskQueue.failures` reads."""
-        return {group: cls(*fields) for group, fields in stored.items()}
 
 
 @record(kw_only=True)
@@ -245,7 +225,7 @@ def _reconciled(message: Message, evidence: Evidence, today: date, recent_days: 
     failure = next((evidence.failures[group] for group in groups if group in evidence.failures), None)
     unarchived = with_archived(message, Archived.NO)
     if failure and (unarchived.attempts, unarchived.next_at) != (failure.attempts, failure.next_at):
-        return with_failure(unarchived, failure.attempts, failure.failed_at, failure.next_at)
+        return with_failure(unarchived, failure)
     return unarchived
 
 

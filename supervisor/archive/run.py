@@ -30,7 +30,6 @@ from .memory_folder import MemoryFolder
 from .plan import (
     Due,
     Evidence,
-    Failure,
     due,
     first_to_take,
     mark_pending,
@@ -113,7 +112,7 @@ def reconcile_flags(ws: Stores, today: date, left: Callable[[Collection[MemoryFi
         present=frozenset(file.name for file in files),
         covered=covered(files, ws.memory.summaries()) | left(files, today, recent_days),
         active_groups=ws.task_queue.active_groups().keys(),
-        failures=Failure.by_group(ws.task_queue.failures()),
+        failures=ws.task_queue.failures(),
     )
     # decide
     step = partial(reconcile, evidence=evidence, today=today, recent_days=recent_days)

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
-from ..archive.plan import Failure, plan_days, without_open_questions
+from ..archive.plan import plan_days, without_open_questions
 from ..archive.run import next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
-from ..protocol.message import Archived, History, InvalidEntry, Message
+from ..protocol.message import Archived, Failure, History, InvalidEntry, Message
 from ..protocol.paths import Period
 from ..storage.clock import to_wire
 from ..summaries.llm_state import (

@@ -284,7 +284,7 @@ class FileTurns:
     def _read(self, identity: str) -> Result | None:
         """Return the result; one that can't be read is deleted."""
         try:
-            return self._ws.task_queue.reply(identity)
+            return self._ws.task_queue.answer(identity)
         except ValueError:
             self._ws.task_queue.withdraw(identity)
             return None

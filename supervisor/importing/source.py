@@ -19,14 +19,17 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
-from ..protocol.backup_file import LIST, Member, is_tar, members
+from ..protocol.backup_file import LIST, is_tar, members
 from ..storage.disk import is_below, open_outside, place_below, read_outside
 from ..storage.errors import BadBackup, BadFile, BadRequest, from_os_error
 from ..storage.lenient_json import not_utf8, parse_json
 from ..storage.texts import Text, msgid
 from ..text.foreign_text import encoding_of, parts_of
+
+if TYPE_CHECKING:
+    from tarfile import TarInfo
 
 #: A member of an archive that is larger and shrinks by more than this is no text that people wrote.
 _BOMB_BYTES: Final = 100_000_000
@@ -357,5 +360,5 @@ class Source:
         return self.path if name == self.path.name else self.path / name
 
 
-def _opened(path: Path, member: Member | None = None) -> IO[bytes]:
-    return BufferedReader(_Part(path, member.offset, member.size) if member else _Part(path), 1 << 16)
+def _opened(path: Path, member: TarInfo | None = None) -> IO[bytes]:
+    return BufferedReader(_Part(path, member.offset_data, member.size) if member else _Part(path), 1 << 16)

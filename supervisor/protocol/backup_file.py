@@ -131,8 +131,8 @@ class BackupFile:
         if digest.hexdigest() != entry.sha256:
             raise BadBackup(self._path, Text("{name} in it is not what was put in", name=entry.path))
 
-    def _parts(self, member: Member) -> Iterator[bytes]:
-        offset, end = member.offset, member.offset + member.size
+    def _parts(self, member: tarfile.TarInfo) -> Iterator[bytes]:
+        offset, end = member.offset_data, member.offset_data + member.size
         while offset < end:
             self._file.seek(offset)
             part = self._file.read(min(_CHUNK, end - offset))
@@ -141,7 +141,7 @@ class BackupFile:
             offset += len(part)
             yield part
 
-    def _parse(self, members: Sequence[Member]) -> Contents:
+    def _parse(self, members: Sequence[tarfile.TarInfo]) -> Contents:
         # a list that is longer than its files need is none: parsed, JSON takes twenty times its size
         room = _OF_A_LINE + sum(_OF_A_LINE + 6 * len(os.fsencode(member.name)) for member in members)
         if not members or members[-1].name != LIST or members[-1].size > room:
@@ -158,7 +158,7 @@ class BackupFile:
             raise ValueError
         return contents
 
-    def _check(self, members: Sequence[Member]) -> None:
+    def _check(self, members: Sequence[tarfile.TarInfo]) -> None:
         """Raise BadBackup unless the files are those of the list, each once and inside the folder."""
         for member in members:
             if "/".join(parts_of(member.name, from_here=True)) != member.name:
@@ -175,15 +175,6 @@ class BackupFile:
             or any(name[:n] in sizes for name in sizes for n, letter in enumerate(name) if letter == "/")
         ):
             raise BadBackup(self._path, Text("its files are not those of its list"))
-
-
-@record
-class Member:
-    """A regular file in a tar: its *size* bytes begin at *offset*."""
-
-    name: str
-    size: int
-    offset: int
 
 
 def is_tar(data: bytes) -> bool:
@@ -203,7 +194,7 @@ class _Heads:
         return self._file.read(size)
 
 
-def members(path: Path, file: IO[bytes]) -> Iterator[Member]:
+def members(path: Path, file: IO[bytes]) -> Iterator[tarfile.TarInfo]:
     """Yield the files of the tar at *path*, in order; ValueError if it is none, BadBackup if it holds what is no plain file."""
     end = file.seek(0, os.SEEK_END)
     file.seek(0)
@@ -217,6 +208,6 @@ def members(path: Path, file: IO[bytes]) -> Iterator[Member]:
                 # before the next header is looked for behind it: a negative size would lead back to this one for ever
                 if not 0 <= info.size <= end - info.offset_data:
                     raise ValueError
-                yield Member(info.name, info.size, info.offset_data)
+                yield info
     except (tarfile.TarError, OverflowError, RecursionError) as error:
         raise ValueError from error

@@ -111,6 +111,21 @@ class Message:
 
 
 @record
+class Failure:
+    """
+    The last failure of a group: how many so far, when, when to try again, and why.
+
+    *refused*: which text of which model was refused (`summaries.schedule.refused_mark`), "" where no answer was.
+    """
+
+    attempts: int
+    failed_at: datetime
+    next_at: datetime
+    reason: str
+    refused: str = ""
+
+
+@record
 class InvalidEntry:
     """An element of the array that is not a message, and one clause that says why."""
 
@@ -262,10 +277,11 @@ def with_archived(message: Message, archived: Archived) -> Message:
     return replace(message, raw=raw, archived=archived)
 
 
-def with_failure(message: Message, attempts: int, failed_at: datetime, next_at: datetime) -> Message:
+def with_failure(message: Message, failure: Failure) -> Message:
     """Return the message with the failure of its group in its own fields (docs/reference/protocol.md, 3.12)."""
-    raw = {**message.raw, "archiveAttempts": attempts, "archiveFailedAt": to_wire(failed_at), "archiveNextAt": to_wire(next_at)}
-    return replace(message, raw=raw, attempts=attempts, failed_at=failed_at, next_at=next_at)
+    times = {"archiveFailedAt": to_wire(failure.failed_at), "archiveNextAt": to_wire(failure.next_at)}
+    raw = {**message.raw, "archiveAttempts": failure.attempts, **times}
+    return replace(message, raw=raw, attempts=failure.attempts, failed_at=failure.failed_at, next_at=failure.next_at)
 
 
 def with_id(message: Message, identity: str) -> Message:

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, suppress
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from ..storage.clock import from_wire, to_wire, truncate_to_ms
+from ..storage.clock import to_wire, truncate_to_ms
 from ..storage.errors import Busy
 from ..storage.files import Files
-from ..storage.lenient_json import parse_json, render_json
+from ..storage.lenient_json import parse_json, read_record, render_json, wire_name
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from .message import ATTEMPTS_END
+from .message import ATTEMPTS_END, Failure
 from .paths import QUEUE_FOLDERS, WORKERS, Period, WorkspacePaths, period_of_group
 from .task import AskedTask, NewerVersion, Result, Task, parse_result, parse_task, render_result, render_task
 
@@ -148,15 +149,11 @@ class TaskQueue:
         names = {name: folder.name for folder in self._folders[:3] for name in self._names(folder, _REPLIES)}
         return {name.removesuffix(".json"): folder for name, folder in names.items()}
 
-    def reply(self, identity: str) -> Result:
-        """Return the result of an answer; ValueError with a reason when the file is no result."""
-        return self.read_result(self.results / f"{identity}.json")
-
     # ── the process that waits for a task ────────────────────────────────────
 
-    def answer(self, task: AskedTask) -> Result | None:
-        """Return the result of the task, None while there is none; ValueError with a reason when it is no result."""
-        path = self.results / f"{task.id}.json"
+    def answer(self, identity: str) -> Result | None:
+        """Return the result of the task with this id, None while there is none; ValueError where the file is none."""
+        path = self.results / f"{identity}.json"
         return self.read_result(path) if self._files.disk.stat(path) else None
 
     def place_of(self, task: AskedTask) -> str:
@@ -236,30 +233,26 @@ class TaskQueue:
 
     # ── failures ─────────────────────────────────────────────────────────────
 
-    def failures(self) -> dict[str, tuple[int, datetime, datetime, str, str]]:
-        """Return by group: attempts, when it failed, when to try again, why, what was refused. Unreadable files are skipped."""
+    def failures(self) -> dict[str, Failure]:
+        """Return the last failure of each group that waits for a retry; unreadable files are skipped."""
         by_group = {}
         for name in self._files.disk.names(self.failed):
             group = name.removesuffix(".json")
             version = self._files.read_stable(self.failed / name) if period_of_group(group) else None
-            if version is None:
-                continue
-            try:
-                raw = parse_json(version.data)
-                attempts, failed_at, next_at = raw["attempts"], from_wire(raw["failedAt"]), from_wire(raw["nextAt"])
-                if attempts in range(1, ATTEMPTS_END):
+            with suppress(ValueError):
+                failure = read_record(Failure, parse_json(version.data), wire_name) if version else None
+                if failure and 0 < failure.attempts < ATTEMPTS_END:
                     # truncated to milliseconds, as in history.json
-                    times = truncate_to_ms(failed_at), truncate_to_ms(next_at)
-                    by_group[group] = int(attempts), *times, str(raw["reason"]), str(raw.get("refused", ""))
-            except (ValueError, TypeError, KeyError):
-                continue
+                    failed_at, next_at = truncate_to_ms(failure.failed_at), truncate_to_ms(failure.next_at)
+                    by_group[group] = replace(failure, failed_at=failed_at, next_at=next_at)
         return by_group
 
-    def fail(self, group: str, attempts: int, failed_at: datetime, next_at: datetime, reason: str, refused: str = "") -> None:
-        """Record the group's last failure; *refused*: which answer was."""
+    def fail(self, group: str, failure: Failure) -> None:
+        """Record the group's last failure."""
         path = self.failed / f"{group}.json"
-        fields = {"attempts": attempts, "failedAt": to_wire(failed_at), "nextAt": to_wire(next_at), "reason": reason}
-        fields |= {"refused": refused} if refused else {}
+        times = {"failedAt": to_wire(failure.failed_at), "nextAt": to_wire(failure.next_at)}
+        fields = {"attempts": failure.attempts, **times, "reason": failure.reason}
+        fields |= {"refused": failure.refused} if failure.refused else {}
         self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
 
     def provider(self) -> dict[str, Any]:

@@ -6,8 +6,9 @@ a rename (or a link, for a file that must not exist yet), fsync of the folder. A
 one, never a part of one. A failed fsync is never retried on the same file: the temporary file is removed, and the caller
 decides.
 
-`FsyncTracker` remembers which bytes and names are known to be durable, so that no fsync is made twice. The event log appends
-for itself (events.py), since a log that can't be written must not stop anything.
+`Files` remembers what it has made durable, so that no fsync is made twice. What another process wrote counts as not durable:
+that process may have been killed before its fsync. The event log appends for itself (events.py), since a log that can't be
+written must not stop anything.
 """
 
 from __future__ import annotations
@@ -60,51 +61,6 @@ class FileVersion:
 _WRITERS: Final = 64
 
 
-class FsyncTracker:
-    """
-    Knows which bytes and names on *disk* this process has made durable; each method may raise OSError.
-
-    Bytes are known by the version that was synced, names by their inode. What another process wrote counts as not durable: that
-    process may have been killed before its fsync (docs/reference/protocol.md, 5).
-    """
-
-    def __init__(self, disk: Disk) -> None:
-        self._disk = disk
-        self._bytes: dict[Path, Stat] = {}
-        self._names: dict[Path, int] = {}
-
-    def ensure_durable(self, path: Path) -> None:
-        """Make the file or folder durable, its bytes and its name; does nothing when there is none."""
-        stat = self._disk.stat(path)
-        if stat and modes.S_ISREG(stat.mode) and self._bytes.get(path) != stat:
-            with suppress(FileNotFoundError):
-                self.ensure_bytes_durable(path, stat)
-            self._names.pop(path, None)  # it may be another file that got the same inode
-        self.ensure_name_durable(path)
-
-    def ensure_bytes_durable(self, path: Path, stat: Stat) -> None:
-        """Make the bytes of the version *stat* durable."""
-        if self._bytes.get(path) != stat:
-            self._disk.sync_file(path)
-            self._bytes[path] = stat
-
-    def ensure_name_durable(self, path: Path) -> None:
-        """Make the name of the file or folder durable."""
-        stat = self._disk.stat(path)
-        if stat and self._names.get(path) != stat.inode:
-            self._disk.sync_folder(path.parent)
-            self._names[path] = stat.inode
-
-    def mark_synced(self, path: Path, stat: Stat) -> None:
-        """Note that this process has synced the bytes of the version *stat*."""
-        self._bytes[path] = stat
-
-    def invalidate(self, path: Path) -> None:
-        """Note that the name is free: whatever gets it next is not durable."""
-        self._bytes.pop(path, None)
-        self._names.pop(path, None)
-
-
 class Files:
     """Reads whole files and writes them durably. *token* (letters and digits) is part of the names of temporary files."""
 
@@ -115,7 +71,8 @@ class Files:
         self._count = itertools.count()
         #: The names that its writers were given last: some of them are being written now.
         self._given: deque[Path] = deque(maxlen=_WRITERS)
-        self._fsyncs = FsyncTracker(disk)
+        #: The versions that it has made durable, bytes and name; of a folder the inode alone says whether it is the same.
+        self._durable: dict[Path, Stat] = {}
         #: What an answer is given of a file's bytes; None where it is given nothing (`archive/tombstones.py`).
         self.shown: Callable[[Path, bytes], bytes | None] = lambda _, data: data
 
@@ -193,7 +150,7 @@ class Files:
             except OSError:  # the file itself is replaced; the kept version is one older
                 self._drop(kept)
         self.disk.sync_folder(path.parent)
-        self._fsyncs.mark_synced(path, stat)
+        self._durable[path] = stat
 
     def create(self, path: Path, data: bytes) -> None:
         """Create the file, durably; FileExistsError when the name is taken."""
@@ -233,21 +190,27 @@ class Files:
         finally:
             self.disk.close(handle)
         if written:
-            self._fsyncs.mark_synced(path, written)
-        self._fsyncs.ensure_name_durable(path)
+            self._sync_name(path, written)
 
     def ensure_durable(self, path: Path) -> None:
         """
         Make the file or folder durable, once for each version; does nothing when there is none.
 
-        For files that another process wrote and that are now relied on: it may have been killed before its fsync.
+        For files that another process wrote and that are now relied on.
         """
-        self._fsyncs.ensure_durable(path)
+        stat = self.disk.stat(path)
+        if stat is None or self._durable.get(path) == stat:
+            return
+        with suppress(FileNotFoundError):
+            if modes.S_ISREG(stat.mode):
+                self._sync_bytes(path, stat)
+                self._durable.pop(path, None)  # it may be another file that got the same inode
+            self._sync_name(path, stat)
 
     def move(self, old: Path, new: Path) -> None:
         """Rename the file in one durable step; FileExistsError when the new name is taken."""
         self.disk.rename_new(old, new)
-        self._fsyncs.invalidate(old)
+        self._durable.pop(old, None)
         # the new folder first: a crash in between may leave both names, but never none
         self.disk.sync_folder(new.parent)
         if old.parent != new.parent:
@@ -259,7 +222,7 @@ class Files:
             self.disk.unlink(path)
         except FileNotFoundError:
             return
-        self._fsyncs.invalidate(path)
+        self._durable.pop(path, None)
         self.disk.sync_folder(path.parent)
 
     def make_folder(self, folder: Path, *, lasting: bool = False) -> None:
@@ -268,16 +231,17 @@ class Files:
 
         *lasting*: the folder will hold durable files, so its own name is made durable even if it exists.
         """
-        if self.disk.stat(folder) is not None:
+        if (stat := self.disk.stat(folder)) is not None:
             if lasting:
-                self._fsyncs.ensure_name_durable(folder)
+                self._sync_name(folder, stat)
             return
         self.make_folder(folder.parent)
         try:
             self.disk.mkdir(folder)
         except FileExistsError:
             return
-        self._fsyncs.ensure_name_durable(folder)
+        if stat := self.disk.stat(folder):
+            self._sync_name(folder, stat)
 
     def check_folder(self, folder: Path) -> None:
         """Raise NotADirectoryError where the folder is a link or a file: recalld would write and delete elsewhere."""
@@ -361,7 +325,7 @@ class Files:
         """Give the version *stat* a temporary second name, to be renamed to *keep*; None if it has the name *keep* already."""
         with suppress(FileNotFoundError):  # then the file is not the version that was read any more
             # its writer may not have synced it: a power cut could then take both this version and the new one
-            self._fsyncs.ensure_bytes_durable(path, stat)
+            self._sync_bytes(path, stat)
             existing = self.disk.stat(keep)
             if existing and not modes.S_ISREG(existing.mode):
                 raise OSError(errno.EINVAL, "it is not a regular file", str(keep))
@@ -370,6 +334,18 @@ class Files:
                 self.disk.link(path, second)
                 return second
         return None
+
+    def _sync_bytes(self, path: Path, stat: Stat) -> None:
+        """Make the bytes of the version *stat* durable."""
+        if self._durable.get(path) != stat:
+            self.disk.sync_file(path)
+
+    def _sync_name(self, path: Path, stat: Stat) -> None:
+        """Make the name of a file or folder durable whose bytes are, and remember this version."""
+        known = self._durable.get(path)
+        if known is None or known.inode != stat.inode:
+            self.disk.sync_folder(path.parent)
+        self._durable[path] = stat
 
     def _drop(self, temporary: Path) -> None:
         try:

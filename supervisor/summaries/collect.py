@@ -13,10 +13,10 @@ from pathlib import Path
 
 from ..archive.coverage import ExistingSummary, may_replace
 from ..archive.memory_folder import MemoryFolder
-from ..archive.plan import Failure
 from ..archive.quarantine import Quarantine
 from ..archive.tombstones import Tombstones
 from ..extracts.candidates import are_courtesies
+from ..protocol.message import Failure
 from ..protocol.paths import Period, period_of_group
 from ..protocol.summary_file import Summary
 from ..protocol.task import NO_ANSWER, NewerVersion, Reason, Result, task_id
@@ -173,7 +173,7 @@ def _fail(stores: _Stores, result: Result, period: Period, reason: Reason, now: 
     covers its files; those of a short day are shown.
     """
     use = stores.use
-    last = Failure.by_group(use.task_queue.failures()).get(result.group)
+    last = use.task_queue.failures().get(result.group)
     refused = last.refused if last else ""
     if reason not in NO_ANSWER and not (result.extract or result.redo):
         refused, before = refused_mark(use.model_version, result.sources), refused
@@ -183,7 +183,7 @@ def _fail(stores: _Stores, result: Result, period: Period, reason: Reason, now: 
     failure = Backoff(result.attempt).again(now, use.config.archive.backoff)
     if (last and last.attempts >= failure.attempts) or failure.next_at is None:
         return
-    use.task_queue.fail(result.group, failure.attempts, now, failure.next_at, reason, refused)
+    use.task_queue.fail(result.group, Failure(failure.attempts, now, failure.next_at, reason, refused))
     use.events.emit("summary_failed", group=result.group, reason=reason, attempts=failure.attempts)
     if failure.attempts == use.config.archive.max_attempts:
         use.events.emit("archive_backlog", group=result.group, attempts=failure.attempts)
@@ -193,7 +193,8 @@ def _stands_as_it_is(stores: _Stores, result: Result, period: Period, reason: Re
     """Have the extract stand, or the files of a short day without a summary be shown; return whether one does."""
     use, members = stores.use, [file for file in stores.memory.dated() if file.source in result.sources]
     if summary_writer(stores.memory, use).shows(period, members) and period not in stores.memory.summaries():
-        use.task_queue.fail(result.group, 1, now, now, reason, refused_mark(use.model_version, result.sources, times=2))
+        refused = refused_mark(use.model_version, result.sources, times=2)
+        use.task_queue.fail(result.group, Failure(1, now, now, reason, refused))
         return True
     stands = stand_after_refusals(now, period, result.sources, stores.memory, use)
     if stands:

@@ -17,11 +17,11 @@ from zoneinfo import ZoneInfo
 
 from ..archive.coverage import MemoryFile
 from ..archive.memory_folder import MemoryFolder
-from ..archive.plan import Failure
 from ..events import Events
 from ..protocol.config import Config
 from ..protocol.config_keys import Llm
 from ..protocol.llm import MATERIAL_SHARE, CallLog, Endpoint, version_of_summaries, writes_extracts
+from ..protocol.message import Failure
 from ..protocol.paths import WorkspacePaths
 from ..protocol.queue import TaskQueue
 from ..protocol.summary_file import Source
@@ -75,7 +75,7 @@ def asked_for_summaries(llm: Llm, endpoint: Endpoint, files: Files, paths: Works
 
 def summary_writer(memory: MemoryFolder, use: ModelUse) -> SummaryWriter:
     """Return what is able to write summaries, by the configuration and the failures so far."""
-    config, failures = use.config, Failure.by_group(use.task_queue.failures())
+    config, failures = use.config, use.task_queue.failures()
     if writes_extracts(config.llm):
         return SummaryWriter(least=config.summarize.least)
     return SummaryWriter(
@@ -109,7 +109,7 @@ def left_as_they_are(
 
 def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
     """Return the last failure of each group that waits for a retry."""
-    failures = Failure.by_group(task_queue.failures()).items()
+    failures = task_queue.failures().items()
     return {group: failure for group, failure in failures if not failure.refused.endswith(TWICE)}
 
 

@@ -120,7 +120,7 @@ class QueuedModel(Model):
 
     def _answer(self, task: AskedTask) -> Result | None:
         try:
-            return self._use.task_queue.answer(task)
+            return self._use.task_queue.answer(task.id)
         except ValueError as error:
             raise NoSummary(Text("the worker's result can't be read: {why}", why=str(error)), "input") from None
 

@@ -15,11 +15,11 @@ from ..archive.coverage import ExistingSummary, covered
 from ..archive.history import HistoryStore
 from ..archive.journal import SeenJournal
 from ..archive.memory_folder import MemoryFolder
-from ..archive.plan import Failure, mark_pending
+from ..archive.plan import mark_pending
 from ..events import Events
 from ..protocol.config import Config
 from ..protocol.llm import writes_extracts
-from ..protocol.message import Message
+from ..protocol.message import Failure, Message
 from ..protocol.paths import Period, day, month, read_period
 from ..protocol.queue import TaskQueue
 from ..protocol.task import Task, task_id
@@ -38,7 +38,7 @@ def submit_due(now: datetime, *, history: HistoryStore, journal: SeenJournal, me
     # gather
     # without a dated file that lost its head, which fsck reports, and one that the journal misses: its messages are not known
     files = [file for file in memory.dated() if file.ours == (file.name in journal.names)]
-    summaries, failures, active = memory.summaries(), Failure.by_group(task_queue.failures()), task_queue.active_groups()
+    summaries, failures, active = memory.summaries(), task_queue.failures(), task_queue.active_groups()
     today, recent_days = local_day(now, config.archive.zone), config.archive.recent_days
     # decide
     writer = summary_writer(memory, use)
@@ -101,7 +101,7 @@ def submit_again(
         )
     prepare()
     if period.group not in task_queue.active_groups():
-        failure = Failure.by_group(task_queue.failures()).get(period.group)
+        failure = task_queue.failures().get(period.group)
         job = summary_job(period, members, memory.summaries(), from_scratch=True)
         task_queue.submit(_task_of(job, failure, now, config.archive.timezone, redo=True))
     return period.group

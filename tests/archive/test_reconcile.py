@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.plan import Caps, Evidence, Failure, reconcile, trim
-from recalld.supervisor.protocol.message import Archived, History, Message, with_archived
+from recalld.supervisor.archive.plan import Caps, Evidence, reconcile, trim
+from recalld.supervisor.protocol.message import Archived, Failure, History, Message, with_archived
 from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import HISTORIES, NOON, parsed_message
 

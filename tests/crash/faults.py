@@ -202,8 +202,8 @@ def count_again(original: Callable[..., Any]) -> Callable[..., Any]:
     """Count a failure each time its result is looked at."""
 
     def fail(stores: Any, result: Any, *rest: Any) -> None:
-        attempts, *_ = stores.use.task_queue.failures().get(result.group, (result.attempt,))
-        original(stores, replace(result, attempt=attempts), *rest)
+        last = stores.use.task_queue.failures().get(result.group)
+        original(stores, replace(result, attempt=last.attempts if last else result.attempt), *rest)
 
     return fail
 

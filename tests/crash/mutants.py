@@ -20,7 +20,7 @@ from recalld.supervisor.protocol import dated_file, message
 from recalld.supervisor.protocol.queue import Lease, TaskQueue
 from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.storage import files
-from recalld.supervisor.storage.files import Files, FsyncTracker
+from recalld.supervisor.storage.files import Files
 from recalld.supervisor.summaries import collect, schedule, submit
 from tests.crash import faults, others, people, talking, working
 from tests.crash.model_disk import ModelDisk
@@ -126,7 +126,7 @@ MUTANTS = (
         "the backup of a history that nobody synced",
         others.Careless,
         "history.json.bak can't be read",
-        (FsyncTracker, "ensure_bytes_durable", faults.nothing),
+        (Files, "_sync_bytes", faults.nothing),
     ),
     mutant(
         "a note that nobody synced is relied on",
@@ -282,7 +282,7 @@ MUTANTS = (
         talking.DayRipens,
         "but its words are in no dated file",
         (Files, "ensure_durable", lambda *_: None),
-        (FsyncTracker, "ensure_name_durable", lambda *_: None),
+        (Files, "_sync_name", lambda *_: None),
     ),
     mutant(
         "the result deleted first",

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.message import Failure
 from recalld.supervisor.protocol.task import Task
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import BadConfig, SupervisorError
@@ -60,7 +61,7 @@ def template(root: Path) -> Path:
     (root / "prompts").mkdir(exist_ok=True)
     world.refresh()
     world.save_receipt(world.context("备份", world.search("备份")))
-    world.ws.task_queue.fail("day-2026-01-19", 2, world.clock(), world.clock(), "timeout")
+    world.ws.task_queue.fail("day-2026-01-19", Failure(2, world.clock(), world.clock(), "timeout"))
     world.model.script = _unreachable  # what came of the task waits to be taken in
     assert world.worker().run_once()
     paused = {"attempts": 1, "failedAt": to_wire(world.clock()), "nextAt": to_wire(world.clock() + timedelta(hours=1))}

@@ -9,6 +9,7 @@ import pytest
 from recalld.supervisor.host.daemon import LONG_WAIT, WAIT, pause_after
 from recalld.supervisor.host.round import LONGEST, next_due
 from recalld.supervisor.host.watcher import ChangeDetector
+from recalld.supervisor.protocol.message import Failure
 from tests.world import FaultyDisk, at, message_on, talk
 
 
@@ -47,7 +48,7 @@ def test_due_is_after_some_hours_where_nothing_is_known_of(world):
 def test_due_is_when_the_wait_after_a_failure_is_over(world):
     world.ws.prepare()
     now = world.clock()
-    world.ws.task_queue.fail("day-2026-01-10", 1, now, now + timedelta(minutes=10), "provider")
+    world.ws.task_queue.fail("day-2026-01-10", Failure(1, now, now + timedelta(minutes=10), "provider"))
     assert next_due(world.ws, now) == now + timedelta(minutes=10)
 
 

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from recalld.supervisor.protocol.dated_file import Block, block_of, parse_dated, render_dated
 from recalld.supervisor.protocol.message import (
     Archived,
+    Failure,
     Message,
     parse_history,
     read_message,
@@ -91,7 +92,7 @@ def test_render_history_matches_the_golden_file(golden: Callable[[str, bytes], N
     history = (
         with_archived(one, Archived.YES),
         with_archived(two, Archived.PENDING),
-        with_failure(three, 2, NOW, NOW),
+        with_failure(three, Failure(2, NOW, NOW, "")),
         with_id(with_timestamp(unnamed, NOW), f"m-{unnamed.fingerprint}"),
         *rest,
         read_message("一句没有角色的话", SHANGHAI),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.message import (
     Archived,
+    Failure,
     InvalidEntry,
     parse_history,
     read_message,
@@ -82,7 +83,9 @@ def test_with_archived_allows_only_legal_transitions(before, after):
 def test_message_changes_keep_unknown_fields(raw, foreign):
     foreign = {k: v for k, v in foreign.items() if k not in {"id", "role", "text", "content", "createdAt", "archived"}}
     found = parsed({**foreign, **raw})
-    changed = with_failure(with_archived(with_id(with_timestamp(found, EIGHT), "m-1"), Archived.PENDING), 1, EIGHT, EIGHT)
+    changed = with_failure(
+        with_archived(with_id(with_timestamp(found, EIGHT), "m-1"), Archived.PENDING), Failure(1, EIGHT, EIGHT, "")
+    )
     changed = with_archived(changed, Archived.YES)
     assert [(k, v) for k, v in changed.raw.items() if k in foreign] == list(foreign.items())
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.protocol.message import Failure
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Source
@@ -207,5 +208,5 @@ TIMES = b'"failedAt": "2026-01-31T04:00:00.000Z", "nextAt": "2026-01-31T04:00:00
 def test_failures_skips_an_unreadable_file(task_queue, data):
     (task_queue.failed / "day-2026-01-15.json").write_bytes(data)
     (task_queue.failed / "笔记.json").write_text("{}")
-    task_queue.fail("day-2026-01-14", 1, NOON, NOON, "lost")
+    task_queue.fail("day-2026-01-14", Failure(1, NOON, NOON, "lost"))
     assert list(task_queue.failures()) == ["day-2026-01-14"]

@@ -20,7 +20,7 @@ NAMES = st.lists(st.text("a记 é\n\udcff", min_size=1, max_size=90), min_size=1
 
 
 def read(data: bytes) -> list[tuple[str, bytes]]:
-    return [(one.name, data[one.offset : one.offset + one.size]) for one in members(Path("b.tar"), io.BytesIO(data))]
+    return [(one.name, data[one.offset_data : one.offset_data + one.size]) for one in members(Path("b.tar"), io.BytesIO(data))]
 
 
 def header(name: str = "x", *, size: bytes = b"%011o\0" % 0, kind: bytes = b"0", form: int = tarfile.USTAR_FORMAT) -> bytes:

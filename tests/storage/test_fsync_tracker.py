@@ -144,7 +144,7 @@ def test_history_fsyncs_a_foreign_version_before_it_becomes_the_backup(world: Wo
     assert ("sync", world.paths.history) not in disk.done  # this one is ours, and was synced before it had its name
 
 
-def test_fsync_tracker_syncs_a_file_again_after_a_rewrite_in_place(world: World, disk: Watched) -> None:
+def test_ensure_durable_syncs_a_file_again_after_a_rewrite_in_place(world: World, disk: Watched) -> None:
     path = world.root / "结果.json"
     world.reopen(disk=disk)
     for words in ("第一次", "又一次，更长"):
@@ -157,7 +157,7 @@ def test_fsync_tracker_syncs_a_file_again_after_a_rewrite_in_place(world: World,
     assert disk.done == []
 
 
-def test_fsync_tracker_skips_our_own_journal_until_another_writes_it(world: World, disk: Watched) -> None:
+def test_ensure_durable_skips_our_own_journal_until_another_writes_it(world: World, disk: Watched) -> None:
     world.write([message("a", "2026-01-30T09:00")])
     world.reopen(disk=disk)
     world.round("all")

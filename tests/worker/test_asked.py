@@ -45,7 +45,7 @@ def asked(kind: Any = "session-summary", prompt: str = "总结：备份改到 4:
 
 
 def answer_to(world: ServedWorld, task: AskedTask) -> Result:
-    found = world.task_queue.answer(task)
+    found = world.task_queue.answer(task.id)
     assert found
     return found
 
