@@ -30,11 +30,11 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_430, goal=2_300),
-    Room("supervisor/storage", most=2_275, goal=1_900),
+    Room("supervisor/storage", most=2_251, goal=1_900),
     Room("supervisor/protocol", most=4_742, goal=4_100),
-    Room("supervisor/archive", most=4_073, goal=3_900),
+    Room("supervisor/archive", most=4_052, goal=3_900),
     Room("supervisor/extracts", most=891, goal=950),
-    Room("supervisor/summaries", most=1_839, goal=1_850),
+    Room("supervisor/summaries", most=1_840, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_835, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_466, goal=2_300),
@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_464, goal=2_200),
     Room("supervisor/checks", most=2_866, goal=2_100),
-    Room("supervisor/importing", most=2_430, goal=1_400),
+    Room("supervisor/importing", most=2_433, goal=1_400),
     Room("supervisor/operations", most=1_875, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_915, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=2_002, goal=2_000),
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_583, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_234,
+        most=2_235,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_643, goal=48_000)
+ALL: Final = Room("all", most=53_603, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=56_109, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_100, goal=48_000)
 
 
 def _lines(path: Path) -> int:
