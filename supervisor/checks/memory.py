@@ -336,7 +336,7 @@ def found_again(look: Look) -> Faults:
         return
     message, words = min(telling, key=lambda pair: sum(map(ws.index.frequency, pair[1])) / len(pair[1]))
     query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
-    hits = ws.index.search(query, _HITS, deadline=within(_PATIENCE_S)).hits
+    hits = ws.index.search(lambda view: view.answer(query, _HITS, 0.0), within(_PATIENCE_S)).hits
     if not any(hit.unit.message == message.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits):
         yield bad(
             "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",

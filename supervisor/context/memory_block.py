@@ -357,16 +357,11 @@ def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], lis
             groups.setdefault(_words_of(hit.unit), []).append(hit)
     kept = []
     for words, group in groups.items():
-        newest = max(group, key=_of_the_user_then_newest)
+        newest = max(group, key=lambda hit: (hit.unit.role != "assistant", hit.unit.moment))
         if words not in present:
             kept.append(replace(newest, score=group[0].score, parts=group[0].parts))
         rejected += [(hit, "same words") for hit in group if words in present or hit is not newest]
     return kept, rejected
-
-
-def _of_the_user_then_newest(hit: Hit) -> tuple[bool, date, float]:
-    unit = hit.unit
-    return unit.role != "assistant", unit.day or date.min, unit.at.timestamp() if unit.at else 0.0
 
 
 def _words_of(unit: Passage) -> str:

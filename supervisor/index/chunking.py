@@ -149,15 +149,6 @@ def _sections(path: str, body: str, first: int, day: date | None) -> list[Chunk]
     return chunks
 
 
-def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Chunk]:
-    """Return the items and paragraphs of a person's Markdown; *first* is the number of its first line."""
-    talk = None if tier == "long_term" else ""
-    return [
-        Chunk(replace(passage, start=passage.start + first - 1, end=passage.end + first - 1), context, talk)
-        for passage, context in split_note(path, text, day, tier)
-    ]
-
-
 def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
     """
     Return the chunks of each conversation by time, then as given; a chunk without neighbours is a conversation of one.
@@ -175,49 +166,40 @@ def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
     for talk in talks.values():
         if all(chunk.passage.message for chunk in talk):
             # stable, since many have the same time, and the path of an unfiled message, its id, gives no order
-            talk.sort(key=_time)
+            talk.sort(key=lambda chunk: chunk.passage.moment[1])
         stretches += _without_pauses(talk)
     return [*stretches, *alone]
 
 
 def _without_pauses(talk: Sequence[Chunk]) -> Iterator[list[Chunk]]:
     """Yield the stretches of a conversation between which nobody said anything for long; one without times is whole."""
-    start = 0
+    start, seconds = 0, [chunk.passage.moment[1] for chunk in talk]
     for n in range(1, len(talk)):
-        if _time(talk[n]) - _time(talk[n - 1]) > PAUSE_S:
+        if seconds[n] - seconds[n - 1] > PAUSE_S:
             yield list(talk[start:n])
             start = n
     yield list(talk[start:])
 
 
-def _time(chunk: Chunk) -> float:
-    at = chunk.passage.at
-    return at.timestamp() if at else 0.0
-
-
-def split_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Passage, str]]:
-    """Yield each passage of a note with the headings above it, in order."""
+def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Chunk]:
+    """Return the items and paragraphs of a person's Markdown; *first* is the number of its first line."""
+    pieces = [
+        ((start + first - 1, end + first - 1), words, None if is_code or start < end else _HEADING.fullmatch(words))
+        for start, end, words, is_code in _pieces(text)
+    ]
+    chunks: list[Chunk] = []
     headings: dict[int, str] = {}
-    bare: tuple[int, str] | None = None  # a heading with nothing below it yet
-    for start, end, words, is_code in _pieces(text):
-        heading = None if is_code else _HEADING.fullmatch(words)
-        if heading and start == end:
-            level = len(heading[1])
-            headings = {depth: title for depth, title in headings.items() if depth < level} | {level: heading[2]}
-            if bare:
-                yield _heading(path, bare, day, tier), ""
-            bare = (start, heading[2]) if heading[2] else None
+    talk = None if tier == "long_term" else ""
+    for n, (lines, words, heading) in enumerate(pieces, 1):
+        if not heading:
+            chunks.append(Chunk(_passage(path, lines, words, day, tier), " ".join(headings.values()), talk))
             continue
-        bare = None
-        yield _passage(path, (start, end), words, day, tier), " ".join(headings.values())
-    if bare:
-        yield _heading(path, bare, day, tier), ""
-
-
-def _heading(path: str, bare: tuple[int, str], day: date | None, tier: Tier) -> Passage:
-    """Return the passage of a heading. No mark shares it with groups: it is a passage only while nothing is below it."""
-    number, title = bare
-    return replace(_passage(path, (number, number), title, day, tier), marked=())
+        level = len(heading[1])
+        headings = {depth: title for depth, title in headings.items() if depth < level} | {level: heading[2]}
+        is_bare = n == len(pieces) or pieces[n][2]
+        if heading[2] and is_bare:  # no mark shares it with groups: it is a passage only while nothing is below it
+            chunks.append(Chunk(replace(_passage(path, lines, heading[2], day, tier), marked=()), "", talk))
+    return chunks
 
 
 def _passage(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
@@ -251,8 +233,8 @@ def _marked(words: str, first: int) -> Iterator[tuple[int, str]]:
 def marked_lines(passage: Passage) -> Iterator[Passage]:
     """Yield the lines that are marked for groups, each as a passage that does not depend on the lines around it."""
     for number, line in passage.marked:
-        for start, _ in split_note(passage.path, line, passage.day, passage.tier):
-            yield replace(start, start=number, end=number, shared=True, marked=())
+        for chunk in chunk_note(passage.path, line, passage.day, passage.tier):
+            yield replace(chunk.passage, start=number, end=number, shared=True, marked=())
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:

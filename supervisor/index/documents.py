@@ -74,12 +74,6 @@ class Document:
         return self.passage.day
 
     @property
-    def moment(self) -> tuple[float, ...]:
-        """What passages are ordered by in time: the day, the time of a message, the line."""
-        at = self.passage.at
-        return self.day.toordinal() if self.day else 0, at.timestamp() if at else 0.0, self.passage.start
-
-    @property
     def role(self) -> str:
         """Who speaks: "user", "assistant" or ""; nobody asks for the words of others."""
         return self.passage.role if self.passage.role in _ROLES else ""

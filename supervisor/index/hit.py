@@ -70,6 +70,11 @@ class Passage:
         return self.text.rstrip().endswith(_ASKS)
 
     @property
+    def moment(self) -> tuple[int, float]:
+        """What passages are ordered by in time: the day, and the time of a message; 0 without one."""
+        return self.day.toordinal() if self.day else 0, self.at.timestamp() if self.at else 0.0
+
+    @property
     def place(self) -> tuple[str, int, int]:
         """The path, and the first and the last line."""
         return self.path, self.start, self.end

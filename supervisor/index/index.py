@@ -21,7 +21,6 @@ from typing import Final, TypeVar
 from ..archive.coverage import ExistingSummary
 from ..archive.memory_folder import MemoryFolder
 from ..protocol.paths import Period, WorkspacePaths
-from ..query.parse import Query
 from ..storage.clock import NEVER, Deadline, within
 from ..storage.control import UNENDING, UNLIMITED, Control
 from ..storage.disk import Stat
@@ -34,7 +33,7 @@ from .chunking import VERSION as CUT
 from .documents import CONTEXT_WIDTHS, documents
 from .engine import LIST, Engine, Writing
 from .engine import VERSION as SCHEMA
-from .hit import Answer, Asked
+from .hit import Answer
 from .manifest import (
     Changes,
     Group,
@@ -48,7 +47,7 @@ from .manifest import (
     render_manifest,
     scan,
 )
-from .view import Inventory, View, inventory_of, overlay_of
+from .view import Inventory, View, overlay_of
 
 T = TypeVar("T")
 
@@ -133,8 +132,14 @@ class Index:
         except BadFile as error:
             self._damaged, damage = None, error.why  # the next search or update raises the error
         known = view.manifest if view else Manifest()
-        stats = self._files.disk.stats(self._folder).values() if view else ()
-        return inventory_of(known, self._scan(known.files).files, stats, damage)
+        present = replace(known, files=self._scan(known.files).files)
+        return Inventory(
+            files=sum(not record.excluded for record in known.files.values()),
+            units=sum(group.units for group in known.groups.values()),
+            size_bytes=sum(stat.size for stat in self._files.disk.stats(self._folder).values()) if view else 0,
+            differing=sum(map(len, present.differing().values())) + len(present.gone()),
+            damage=damage,
+        )
 
     def close(self) -> None:
         """
@@ -320,28 +325,8 @@ class Index:
 
     # ── searching ────────────────────────────────────────────────────────────
 
-    def search(
-        self,
-        query: Query,
-        limit: int,
-        least: float = 0.0,
-        deadline: Deadline = NEVER,
-        part: Callable[[View], View] = lambda whole: whole,
-        names: Collection[str] = (),
-        meaning: Asked | None = None,
-        *,
-        originals: bool = True,
-    ) -> Answer:
-        """
-        Return the hits, best first, or why there are none (`View.answer`); none of a file that has changed.
-
-        *part* returns what is searched of the view, with messages that no file holds yet. For *names* and errors see
-        `read_current`.
-        """
-
-        def read(whole: View) -> Answer:
-            return part(whole).answer(query, limit, least, meaning, originals=originals)
-
+    def search(self, read: Callable[[View], Answer], deadline: Deadline = NEVER, names: Collection[str] = ()) -> Answer:
+        """Return the answer that *read* gives for the view, without hits of a file that has changed (`read_current`)."""
         answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), names, deadline)
         return replace(answer, hits=tuple(hit for hit in answer.hits if hit.unit.path not in changed))
 

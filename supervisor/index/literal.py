@@ -92,8 +92,7 @@ def newest_and_fullest(hits: Iterable[Hit], wanted: Sequence[str]) -> list[Hit]:
 
     def key(hit: Hit) -> tuple[int, int, float, int]:
         text, day = _words_of(hit.unit), hit.unit.day or date.max
-        moment = hit.unit.at.timestamp() if hit.unit.at else 0.0
-        return (-sum(word in text for word in wanted), -day.toordinal(), -moment, -hit.unit.start)
+        return (-sum(word in text for word in wanted), -day.toordinal(), -hit.unit.moment[1], -hit.unit.start)
 
     return sorted(hits, key=key)
 

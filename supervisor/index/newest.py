@@ -145,7 +145,7 @@ def _with_company(
             scored.because += [reason] if (reason := LATER if scored in later else LINK) not in scored.because else []
     for scored, score in least.items():
         scored.parts = scored.parts.reaching(max(scored.score, score), "days")
-    return sorted(hits, key=lambda hit: (-hit.score, hit in least and -when(hit)[0].toordinal()))
+    return sorted(hits, key=lambda hit: (-hit.score, hit in least and -when(hit)[0]))
 
 
 def users_first(query: Query, hits: Sequence[Scored]) -> list[Scored]:
@@ -198,10 +198,9 @@ def _ahead(first: Scored, hits: Sequence[Scored], part: PartName) -> list[Scored
     return [first, *(hit for hit in hits if hit is not first)]
 
 
-def when(hit: Scored) -> tuple[date, float, bool]:
+def when(hit: Scored) -> tuple[int, float, bool]:
     """Return the sort key by time: what says that it corrects comes behind the rest of its day."""
-    passage = hit.passage
-    return hit.candidate.day or date.min, passage.at.timestamp() if passage.at else 0.0, bool(_CORRECTS.match(passage.text))
+    return *hit.passage.moment, bool(_CORRECTS.match(hit.passage.text))
 
 
 def _worth(query: Query, words: Iterable[str]) -> dict[str, float]:

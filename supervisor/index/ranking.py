@@ -19,7 +19,6 @@ from typing import Any, Final
 from ..query.calendar import Days, day_tokens
 from ..query.memory_words import other_spellings
 from ..query.parse import REQUEST_WEIGHT, Query, weighed
-from ..text.record import record
 from .documents import Document
 from .hit import LONG, MEANING, Nearness, Passage, ScoreParts
 
@@ -49,14 +48,6 @@ LOOKED_AT: Final = 20
 SHORT: Final = 10
 _LONG: Final = 45
 _STRETCHES: Final = ((SHORT, 1.0), (_LONG, 0.5), (10**6, 0.25))
-
-
-@record
-class Verdict:
-    """The verdict of the gate."""
-
-    is_strong: bool = False  # memory has enough of what is asked for
-    evidence: float = 0.0  # how much memory has of what is asked for, 0.0 to 1.0: the part of the budget for the block
 
 
 @dataclass(eq=False)
@@ -125,8 +116,12 @@ def _of_day(query: Query, candidate: Document) -> Scored:
     return Scored(candidate, ScoreParts(days=_ABOUT_A_DAY), [f"day {next(named, query.days[0]).label}"])
 
 
-def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness | None = None) -> Verdict:
-    """Return the gate's verdict on the *best* answers; a question that names a day of memory needs no word of an answer."""
+def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness | None = None) -> tuple[bool, float]:
+    """
+    Return whether memory has enough of what is asked for, and how much, 0.0 to 1.0: the part of the budget for the block.
+
+    A question that names a day of memory needs no word of the *best* answers.
+    """
 
     def is_there(word: str) -> bool:
         return bool(corpus.frequency(word))
@@ -140,7 +135,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness
     # without a word of the request nearness is mostly chance, unless it is enough by itself
     by_meaning = by_meaning if by_words or by_meaning >= 1.0 else 0.0
     evidence = 1.0 if is_of_day else max(by_words, by_meaning)
-    return Verdict(bool(best) and max(share, evidence) >= 1.0, max(0.0, min(1.0, evidence)))
+    return bool(best) and max(share, evidence) >= 1.0, max(0.0, min(1.0, evidence))
 
 
 def related_words_in(query: Query, hit: Scored) -> list[str]:

@@ -191,6 +191,11 @@ class View:
     def _joined(self) -> list[tuple[Overlay, View]]:
         return []
 
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """All passages of the overlay, which is all that there is of the part of an audience (`recall/visible`)."""
+        return tuple(map(self.passage_of, self.overlay.passages.values()))
+
     def with_unfiled(self, unfiled: Overlay) -> View:
         """Return the view with the messages *unfiled*; for the same ones the same view, since it caches frequencies."""
         if not unfiled.groups:
@@ -215,14 +220,13 @@ class View:
         best = self._ranked(query, keys, near)
         if near and not near.stands_out and not any(hit.is_worded for hit in best):
             return self._without_hits(query, is_strong=False)
-        outcome = verdict(query, best, self.corpora[0], near)
+        is_strong, evidence = verdict(query, best, self.corpora[0], near)
         kept = [hit for hit in best if hit.score >= least and hit.score]
         if query.is_of_days:  # what stands next to a message about the day is about something else
             kept = [hit for hit in kept if hit.matching(query.words) or related_words_in(query, hit)]
         if not kept:
-            return self._without_hits(query, is_strong=outcome.is_strong)
-        hits = tuple(self._hit(query, hit) for hit in kept[:limit])
-        return Answer(hits, is_strong=outcome.is_strong, evidence=outcome.evidence)
+            return self._without_hits(query, is_strong=is_strong)
+        return Answer(tuple(self._hit(query, hit) for hit in kept[:limit]), is_strong=is_strong, evidence=evidence)
 
     def _ranked(self, query: Query, keys: Collection[str], near: Nearness | None) -> list[Scored]:
         """Return the passages of these contents, best first; the *query* is in words of memory."""
@@ -230,7 +234,8 @@ class View:
         offered = self._of_days(query, some) if query.only_days else self._offered(query, some)
         offered += self._same({*near.nearest} - {candidate.unit for candidate in offered}, some) if near else []
         known = [candidate for candidate in offered if candidate.key in keys]
-        known.sort(key=lambda each: (_ORDER[self._tier(self.paths[each.key])], *(-part for part in each.moment)))
+        known.sort(key=lambda each: (*each.passage.moment, each.passage.start), reverse=True)
+        known.sort(key=lambda each: _ORDER[self._tier(self.paths[each.key])])
         best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
         return self._with_newest(query, best, near, keys)
 
@@ -337,15 +342,3 @@ class Inventory:
     size_bytes: int
     differing: int
     damage: str = ""
-
-
-def inventory_of(known: Manifest, now: Mapping[str, Record], parts: Iterable[Stat], damage: str) -> Inventory:
-    """Return the inventory of a commit that holds what is *known*, in the files *parts*; *now* are the files of memory now."""
-    present = replace(known, files=now)
-    return Inventory(
-        files=sum(not record.excluded for record in known.files.values()),
-        units=sum(group.units for group in known.groups.values()),
-        size_bytes=sum(stat.size for stat in parts),
-        differing=sum(map(len, present.differing().values())) + len(present.gone()),
-        damage=damage,
-    )

@@ -134,7 +134,7 @@ class LineReader:
     def _text_by_id(self, path: str, now: datetime, audience: Audience) -> list[str]:
         identity = path.removeprefix(BY_ID)
         names = {identity, unquote(identity, errors="surrogatepass")}
-        if audience.sees_all or names & self.parts().seen_by(audience, now).messages:
+        if audience.sees_all or not names.isdisjoint(passage.message for passage in self.parts().seen_by(audience, now)):
             for block in self._blocks(identity, now, audience):
                 return block.shown.split("\n")
         raise NotFound(path)
@@ -148,7 +148,7 @@ class LineReader:
 
     def _is_attached(self, name: str, now: datetime, audience: Audience) -> bool:
         """Return whether a message that *audience* may see has the picture or the file, and does not only name it."""
-        seen = self.parts().seen_by(audience, now).passages
+        seen = self.parts().seen_by(audience, now)
         ids = dict.fromkeys(message.message for message in seen if message.message and name in message.text)
         blocks = (block for identity in ids for block in self._blocks(quote(identity, errors="surrogatepass"), now, audience))
         return any(name in attachments_of(block.fields) for block in blocks)
@@ -159,7 +159,8 @@ class LineReader:
         if digest_in_name(path):
             is_seen = self._is_attached(path, now, audience)
         elif parts[0] == "memory" or "/".join(parts) in LONG_TERM:
-            is_seen = "/".join(parts) in self.parts().seen_by(audience, now).notes
+            seen = self.parts().seen_by(audience, now)
+            is_seen = any(passage.path == "/".join(parts) and not passage.message for passage in seen)
         else:
             raise _no_memory(path)
         with contextlib.suppress(BadRequest):  # a link or a folder has just come in its place

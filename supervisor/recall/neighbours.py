@@ -91,7 +91,7 @@ def stretches(units: Iterable[Passage]) -> tuple[tuple[int, int], ...]:
 
 def line_order(unit: Passage) -> tuple[float, int, int]:
     """Return the sort key of the passages of a file: their lines; for messages that no file holds yet, their time."""
-    return (unit.at.timestamp() if unit.at and unit.tier == "unfiled" else 0.0, unit.start, unit.end)
+    return (unit.moment[1] if unit.tier == "unfiled" else 0.0, unit.start, unit.end)
 
 
 def follows(passage: Passage, other: Passage) -> bool:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..events import Events
@@ -43,7 +43,7 @@ from .audience import ALONE, Audience
 from .ended import of_today
 from .neighbours import going_on
 from .unfiled import Unfiled, UnfiledPassages, is_asked_by
-from .visible import Parts, VisibleView, named_by_day
+from .visible import Parts, named_by_day
 
 if TYPE_CHECKING:
     from .meaning import Meaning
@@ -225,32 +225,20 @@ class Search:
 
     def by_terms(self, query: Query, meaning: Asked | None) -> Answer:
         """Return the answer of the index; if it is damaged, the answer of the files held in memory, until it is rebuilt."""
-        if query.is_empty:
-            return Answer()
+        settings, part = self.of.settings, self.part
+
+        def read(whole: View) -> Answer:
+            view = whole.with_unfiled(self.unfiled.overlay)
+            view = part.of(view) if part else view
+            return view.answer(query, LIMIT, settings.min_score, meaning, originals=settings.originals != "never")
+
+        # these names are no longer unfiled, and their files may be too new for the index
+        indexed = partial(self.of.index.search, read, self.deadline, self.of.unfiled.written_names)
         try:
-            answer = self.indexed(query, meaning)
+            return Answer() if query.is_empty else indexed()
         except BadFile as error:
             self.of.report_damage(error)
-            answer = self.indexed(query, meaning)
-        return answer
-
-    def indexed(self, query: Query, meaning: Asked | None) -> Answer:
-        """Return the answer of the index, with the originals as `[recall] originals` says."""
-        settings, part, unfiled = self.of.settings, self.part, self.unfiled.overlay
-
-        def visible(whole: View) -> View:
-            return part.of(whole.with_unfiled(unfiled)).view if part else whole.with_unfiled(unfiled)
-
-        return self.of.index.search(
-            query,
-            LIMIT,
-            settings.min_score,
-            self.deadline,
-            visible,
-            names=self.of.unfiled.written_names,  # no longer unfiled, in files that may be too new for the index
-            meaning=meaning,
-            originals=settings.originals != "never",
-        )
+        return indexed()
 
     def literally(self, query: Query, everywhere: Sequence[str]) -> list[Hit]:
         """
@@ -263,14 +251,14 @@ class Search:
             return newest_and_fullest(self.containing(everywhere), everywhere)
 
         def is_known(run: str) -> bool:
-            return self.is_readable and any(self.frequency(word) for word in tokens(run))
+            return any(self.frequency(word) for word in tokens(run))
 
         words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
         parts = (part for part in literal_terms(query.text, is_known) if not {*tokens(part)} <= query.words.keys() - {*words})
         wanted = [*parts]
         if all(len(word) == 1 and not word.isascii() for word in words):
             wanted += [word for word in words if not is_known(word)]  # a part of another word there: 茶 of 绿茶
-        if not self.knows_all:
+        if self.of.index.left or not (self.part or self.of.index.is_readable):
             wanted += [part for word in query.words for part in literal_terms(word, is_known) if part not in wanted]
         if query.is_empty and query.text and not any(map(str.isalnum, query.text)):
             return self.containing([query.text])
@@ -290,23 +278,15 @@ class Search:
     # ── what the steps search ────────────────────────────────────────────────
 
     @cached_property
-    def visible(self) -> VisibleView | None:
+    def visible(self) -> View | None:
         """What the audience may see, None for all of memory."""
         return self.of.parts.read(self.part, self.unfiled.overlay) if self.part else None
 
-    @property
-    def is_readable(self) -> bool:
-        """Whether words can be looked up."""
-        return self.part is not None or self.of.index.is_readable
-
-    @property
-    def knows_all(self) -> bool:
-        """Whether there is an index, and it has all of memory."""
-        return self.is_readable and not self.of.index.left
-
     def frequency(self, word: str) -> int:
-        """Return how many passages have the word."""
-        return self.visible.view.corpora[0].frequency(word) if self.visible else self.of.index.frequency(word)
+        """Return how many passages have the word; 0 without an index, so that it is searched for literally."""
+        if self.visible:
+            return self.visible.corpora[0].frequency(word)
+        return self.of.index.frequency(word) if self.of.index.is_readable else 0
 
     def containing(self, wanted: Sequence[str]) -> list[Hit]:
         """Return the newest passages that contain one of *wanted*; those of files in the order of path and line."""
@@ -343,7 +323,8 @@ class Search:
         hits = tuple(replace(hit, unit=named_by_day(hit.unit)) for hit in result.hits)
         # the reasons name files of other conversations
         unsearched = Text("a part of it could not be read") if result.unsearched else ""
-        files = self.attempt(lambda: self.visible.file_count if self.visible else 0, 0)
+        view = self.attempt(lambda: self.visible, None)
+        files = sum(not group.keys for group in view.overlay.groups.values()) if view else 0
         return replace(
             result, hits=hits, files=files, pinned=(), nowhere=(), unsearched=unsearched, unfiled=0, skipped=(), ms=0.0
         )

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
@@ -36,48 +36,19 @@ class _Seen(NamedTuple):
     key: str
 
 
-class VisibleView:
-    """A view with only the visible part of a view of the index."""
-
-    def __init__(self, whole: View, visible: Overlay) -> None:
-        manifest = replace(whole.manifest, groups={})
-        #: It is searched like any other view; its passages have the paths of their files.
-        self.view = replace(whole, engine=None, manifest=manifest, overlay=visible)
-
-    @cached_property
-    def passages(self) -> tuple[Passage, ...]:
-        """All passages that may be seen."""
-        groups = self.view.overlay.groups.values()
-        return tuple(self.view.passage_of(candidate) for group in groups for candidate in group.candidates)
-
-    @property
-    def file_count(self) -> int:
-        """How many groups of files something is visible of."""
-        return sum(not group.keys for group in self.view.overlay.groups.values())
-
-    @cached_property
-    def messages(self) -> frozenset[str]:
-        """The ids of the visible messages."""
-        return frozenset(passage.message for passage in self.passages if passage.message)
-
-    @cached_property
-    def notes(self) -> frozenset[str]:
-        """The paths of the files of which a line is visible."""
-        return frozenset(passage.path for passage in self.passages if not passage.message)
-
-
 class Part:
     """The part of memory that *audience* may see; it is kept from search to search while it is the same."""
 
     def __init__(self, audience: Audience) -> None:
         self._audience = audience
-        self._current: tuple[View, VisibleView] | None = None
+        self._current: tuple[View, View] | None = None
         self._groups: Mapping[tuple[str, tuple[Document, ...]], OverlayGroup] = {}
 
-    def of(self, whole: View) -> VisibleView:
-        """Return the visible part of *whole*. BadFile if the index is damaged."""
+    def of(self, whole: View) -> View:
+        """Return the visible part of *whole*, a view with an overlay alone. BadFile if the index is damaged."""
         if self._current is None or self._current[0] is not whole:
-            self._current = whole, VisibleView(whole, self._visible(whole))
+            manifest = replace(whole.manifest, groups={})
+            self._current = whole, replace(whole, engine=None, manifest=manifest, overlay=self._visible(whole))
         return self._current[1]
 
     def _visible(self, whole: View) -> Overlay:
@@ -111,9 +82,7 @@ class Part:
 def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
     """Yield the documents of the passages of one group of files, which are one another's only neighbours."""
     # those of one moment in the order of their file
-    placed = sorted(
-        seen, key=lambda part: (part.passage.at.timestamp() if part.passage.at else 0.0, part.passage.start, part.key)
-    )
+    placed = sorted(seen, key=lambda part: (part.passage.moment[1], part.passage.start, part.key))
     chunks, seen_as, line = [], {}, 1
     for part in placed:
         passage = part.passage
@@ -137,11 +106,11 @@ class Parts:
         self._index, self._unfiled = index, unfiled
         self.part = lru_cache(_MOST_KEPT)(Part)
 
-    def seen_by(self, audience: Audience, now: datetime) -> VisibleView:
-        """Return all that they may see, as the files are now. BadFile if the index is damaged."""
-        return self.read(self.part(audience), self._unfiled.passages(now).overlay)
+    def seen_by(self, audience: Audience, now: datetime) -> tuple[Passage, ...]:
+        """Return all passages that they may see, as the files are now. BadFile if the index is damaged."""
+        return self.read(self.part(audience), self._unfiled.passages(now).overlay).passages
 
-    def read(self, part: Part, unfiled: Overlay) -> VisibleView:
+    def read(self, part: Part, unfiled: Overlay) -> View:
         """Return this part of the files, as these are now, and of the messages *unfiled*."""
         seen, _ = self._index.read_current(
             lambda whole: part.of(whole.with_unfiled(unfiled)),

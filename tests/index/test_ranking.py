@@ -45,7 +45,7 @@ def ranked(query: Query, texts: list[str], session: str = "", near: Standing | N
     average = sum(map(len, documents)) / len(documents)
     corpus = Corpus(len(texts), average, lambda word: sum(word in words for words in documents))
     found = rank(query, [candidate(text, n, session) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
-    if not verdict(query, found, corpus, near).is_strong:
+    if not verdict(query, found, corpus, near)[0]:
         return {}
     return {texts[int(one.candidate.group)]: one.score / found[0].score for one in found}
 

@@ -92,7 +92,10 @@ def talk(tmp_path, monkeypatch):
 
 
 def _ours(world, query):
-    return [((hit.unit.day, hit.unit.text), hit.score) for hit in world.ws.index.search(query, 1000).hits]
+    return [
+        ((hit.unit.day, hit.unit.text), hit.score)
+        for hit in world.ws.index.search(lambda view: view.answer(query, 1000, 0.0)).hits
+    ]
 
 
 @pytest.mark.feature("003.17")
