@@ -91,13 +91,6 @@ def talk(tmp_path, monkeypatch):
     return world, days, [Query(dict.fromkeys(tokens(" ".join(words)), 1.0)) for words in questions]
 
 
-def _ours(world, query):
-    return [
-        ((hit.unit.day, hit.unit.text), hit.score)
-        for hit in world.ws.index.search(lambda view: view.answer(query, 1000, 0.0)).hits
-    ]
-
-
 @pytest.mark.feature("003.17")
 def test_index_search_equals_rank_bm25_on_a_fresh_index(talk):
     world, days, questions = talk
@@ -106,7 +99,8 @@ def test_index_search_equals_rank_bm25_on_a_fresh_index(talk):
     answered = 0
     for query in questions:
         theirs = bare.scores(query.words)
-        ours = _ours(world, query)[:TOP]
+        hits = world.ws.index.search(lambda view, query=query: view.answer(query, 1000, 0.0)).hits[:TOP]
+        ours = [((hit.unit.day, hit.unit.text), hit.score) for hit in hits]
         answered += bool(ours)
         # equal scores may stand in another order, so it is the scores that are compared, place by place
         best = sorted((score for score in theirs.values() if score > 0), reverse=True)[: len(ours)]
