@@ -65,10 +65,6 @@ class Overlay:
 
     groups: Mapping[str, OverlayGroup] = field(default_factory=dict)
 
-    def __or__(self, other: Overlay) -> Overlay:
-        """Return the groups of both."""
-        return Overlay({**self.groups, **other.groups})
-
     @cached_property
     def passages(self) -> Mapping[tuple[str, int], Document]:
         """All passages, by the name of their group and their number in it."""
@@ -201,7 +197,7 @@ class View:
         if not unfiled.groups:
             return self
         known = next((view for of, view in self._joined if of is unfiled), None)
-        joined = known or replace(self, overlay=self.overlay | unfiled)
+        joined = known or replace(self, overlay=Overlay({**self.overlay.groups, **unfiled.groups}))
         self._joined[:] = [(unfiled, joined)]
         return joined
 

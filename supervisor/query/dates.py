@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 from typing import Final, TypeAlias
@@ -288,7 +288,14 @@ def _read(text: str, today: Said) -> tuple[Span, ...]:
     spans: list[Span] = []
     for pattern, days_of in _rules(rest):
         rest = _read_rule(pattern, days_of, rest, today, spans)
-    return tuple(_joined(sorted(spans, key=lambda span: span.start), rest))
+    joined: list[Span] = []
+    for span in sorted(spans, key=lambda span: span.start):
+        before = joined[-1] if joined else None
+        if before and before.days.last < span.days.first and _TO.fullmatch(rest, before.end, span.start):  # "May 2 to May 4"
+            joined[-1] = Span(Days(before.days.first, span.days.last), before.start, span.end)
+        else:
+            joined.append(span)
+    return tuple(joined)
 
 
 def _read_rule(pattern: re.Pattern[str], days_of: _Meaning | None, text: str, today: Said, spans: list[Span]) -> str:
@@ -302,17 +309,3 @@ def _read_rule(pattern: re.Pattern[str], days_of: _Meaning | None, text: str, to
         return "\0" * len(match[0])
 
     return pattern.sub(taken, text)
-
-
-def _joined(spans: Iterable[Span], text: str) -> Iterator[Span]:
-    """Yield the spans; two that the text joins ("May 2 to May 4") become one."""
-    held: Span | None = None
-    for span in spans:
-        if held and held.days.last < span.days.first and _TO.fullmatch(text, held.end, span.start):
-            held = Span(Days(held.days.first, span.days.last), held.start, span.end)
-        else:
-            if held:
-                yield held
-            held = span
-    if held:
-        yield held

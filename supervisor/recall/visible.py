@@ -11,12 +11,12 @@ others.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import PurePath
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..index.chunking import Chunk, neighbours
 from ..index.documents import Document, document_of, vector_input, with_neighbours, words_in
@@ -28,12 +28,6 @@ from .unfiled import Unfiled, path_by_id
 
 #: The most audiences whose part of memory is kept.
 _MOST_KEPT: Final = 8
-
-
-class _Seen(NamedTuple):
-    passage: Passage
-    words: Sequence[str]
-    key: str
 
 
 class Part:
@@ -70,16 +64,17 @@ class Part:
         return Overlay(groups_now)
 
     def _group(self, name: str, candidates: Iterable[Document], whole: View) -> OverlayGroup:
-        seen: list[_Seen] = []
+        seen: list[Document] = []
         for candidate in candidates:
-            passage, key = whole.passage_of(candidate), candidate.key
-            parts = self._audience.seen_of(passage)
-            seen += [_Seen(part, candidate.own_words if part is passage else words_in(part), key) for part in parts]
+            passage = whole.passage_of(candidate)
+            for part in self._audience.seen_of(passage):
+                words = candidate.words if part is passage else (" ".join(words_in(part)),)
+                seen.append(replace(candidate, passage=part, words=words))
         keys = tuple(part.key for part in seen if part.passage.tier == "unfiled")
         return OverlayGroup(keys, tuple(_documents(name, seen)))
 
 
-def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
+def _documents(group: str, seen: Iterable[Document]) -> Iterator[Document]:
     """Yield the documents of the passages of one group of files, which are one another's only neighbours."""
     # those of one moment in the order of their file
     placed = sorted(seen, key=lambda part: (part.passage.moment[1], part.passage.start, part.key))
@@ -93,7 +88,7 @@ def _documents(group: str, seen: Iterable[_Seen]) -> Iterator[Document]:
         chunks.append(Chunk(passage, talk=passage.session if passage.message else None))
         seen_as[id(chunks[-1])] = part
     for talk in neighbours(chunks):
-        words = [seen_as[id(chunk)].words for chunk in talk]
+        words = [seen_as[id(chunk)].own_words for chunk in talk]
         for n, chunk in enumerate(talk):
             around = with_neighbours(n, len(talk), words.__getitem__)
             yield document_of(group, seen_as[id(chunk)].key, chunk.passage, around, vector_input(talk, n).unit)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -18,34 +17,19 @@ from tests.world import message
 TODAY = date(2026, 1, 31)
 
 
-def candidate(text: str, n: int, session: str = "", role: str = "user") -> Document:
+def candidate(text: str, n: int, role: str = "user") -> Document:
     words = " ".join(tokens(text))
-    passage = Passage(path="", start=1, end=1, text=text, tier="dated", day=TODAY, session=session, role=role)
+    passage = Passage(path="", start=1, end=1, text=text, tier="dated", day=TODAY, role=role)
     return Document(str(n), "", passage, (words, "", ""))
 
 
-@dataclass
-class Standing:
-    """How far the nearest passage stands out by meaning, where nothing else of it counts."""
-
-    highest: float
-    stands_out: bool = True
-    nearest: Mapping[int, float] = field(default_factory=dict)
-
-    def like(self, _unit: int) -> frozenset[int]:
-        return frozenset()
-
-    def worth(self, units: Sequence[int]) -> Sequence[float]:
-        return [0.0] * len(units)
-
-
-def ranked(query: Query, texts: list[str], session: str = "", near: Standing | None = None) -> dict[str, float]:
+def ranked(query: Query, texts: list[str]) -> dict[str, float]:
     """Return the texts as they answer, best first, each of a day of its own and without neighbours, with its share of the best."""
     documents = [set(tokens(text)) for text in texts]
     average = sum(map(len, documents)) / len(documents)
     corpus = Corpus(len(texts), average, lambda word: sum(word in words for words in documents))
-    found = rank(query, [candidate(text, n, session) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
-    if not verdict(query, found, corpus, near)[0]:
+    found = rank(query, [candidate(text, n) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
+    if not verdict(query, found, corpus)[0]:
         return {}
     return {texts[int(one.candidate.group)]: one.score / found[0].score for one in found}
 
