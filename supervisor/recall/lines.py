@@ -134,7 +134,7 @@ class LineReader:
     def _text_by_id(self, path: str, now: datetime, audience: Audience) -> list[str]:
         identity = path.removeprefix(BY_ID)
         names = {identity, unquote(identity, errors="surrogatepass")}
-        if audience.sees_all or not names.isdisjoint(passage.message for passage in self.parts().seen_by(audience, now)):
+        if audience.sees_all or any(seen.message in names for seen in self.parts().seen_by(audience, now) if seen.message):
             for block in self._blocks(identity, now, audience):
                 return block.shown.split("\n")
         raise NotFound(path)
