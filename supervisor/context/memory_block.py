@@ -277,7 +277,7 @@ def _bytes(text: str) -> int:
 
 
 def _is_pinned(line: _Line) -> bool:
-    return PINNED in line.hit.because
+    return PINNED in (line.hit.because or ())
 
 
 def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
