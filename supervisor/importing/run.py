@@ -245,7 +245,7 @@ class Import:
         return new, present.isdisjoint(keys)
 
     def _is_forgotten(self, raw: dict[str, Any]) -> bool:
-        entry = read_message(raw, self._ws.zone)
+        entry = read_message(raw, self._ws.zone) if any(stones.acts() for stones in self._forgotten) else None
         return isinstance(entry, Message) and any(stones.has(entry) for stones in self._forgotten)
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
