@@ -16,13 +16,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from ..archive.coverage import MemoryFile, covered
+from ..archive.coverage import covered
+from ..archive.deletions import Absences, Deletions
 from ..archive.history import history_copies
 from ..archive.intake import restore_history, update_journal
 from ..archive.memory_folder import MemoryFolder
 from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, digest_in_name, separated
-from ..protocol.dated_file import Block, is_broken, parse_dated
+from ..protocol.dated_file import Block, parse_dated
 from ..protocol.message import Archived, InvalidEntry, Key, Message, read_message
 from ..storage.clock import to_wire
 from ..storage.errors import BadRequest, SupervisorError
@@ -89,11 +90,11 @@ def fsck(ws: Workspace) -> Ledger:
     ledger = Ledger()
     ws.journal.refresh()
     named = {name: ws.paths.relative(ws.paths.seen) for m in [*ws.journal.unwritten.values()] for name in attachments_of(m.raw)}
-    in_files = _read_files(ws, ledger, named)
+    memory, gone = as_on_disk(ws)
+    in_files = _read_files(ws, memory, gone, ledger, named)
     _check_attachments(ws, named, ledger)
     in_history = _read_history(ws, in_files, ledger)
-    present = {file.name: file.broken for file in ws.memory.dated()}
-    gone = ws.deletions.absences()
+    present = {file.name: file.broken for file in memory.dated()}
     met = {*in_files, *in_history, *ws.journal.written, *ws.journal.unwritten}
     # the words of one that a person changed stand in its file under another key; that of a broken file may be lost
     edited = {key for key, block in gone.removed.items() if block and block.key in in_files}
@@ -136,27 +137,21 @@ def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) 
             ledger.damage.append(Text(sentence, name=name, state=state, by=by))
 
 
-def is_whole(ws: Workspace, name: str) -> bool:
-    """Return whether the dated file *name*, which recalld made, has its head and its end; also true if it does not exist."""
-    path = ws.memory.path_of(name)
-    version = ws.files.read_stable(path)
-    return version is None or (parse_dated(version.data, path) is not None and not is_broken(version.data, path))
+def as_on_disk(ws: Workspace) -> tuple[MemoryFolder, Absences]:
+    """Return the files of memory as they are on the disk, whatever is remembered of them, and what they no longer hold."""
+    memory = MemoryFolder(ws.files, ws.paths)
+    return memory, Deletions(ws.files, ws.paths, ws.journal, memory, ws.zone).absences()
 
 
-def is_accepted(ws: Workspace, file: MemoryFile) -> bool:
-    """True if a person has accepted the damage of the file as it is now."""
-    return ws.journal.accepted.get(file.name) == file.digest
-
-
-def _read_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> Mapping[Key, list[str]]:
+def _read_files(
+    ws: Workspace, memory: MemoryFolder, gone: Absences, ledger: Ledger, named: dict[str, str]
+) -> Mapping[Key, list[str]]:
     """
     Read every dated file and summary; return the names of the files in which each message is, one for each of its blocks.
 
     The pictures and files that messages name are added to *named*.
     """
     where: defaultdict[Key, list[str]] = defaultdict(list)
-    gone = ws.deletions.absences()
-    memory = MemoryFolder(ws.files, ws.paths)
     files = memory.dated()
 
     def count(name: str, blocks: Iterable[Block]) -> None:
@@ -169,10 +164,9 @@ def _read_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> Mapping
         version = ws.files.read_stable(path)
         if version is None:
             continue
-        parsed = parse_dated(version.data, path)
-        is_damaged = parsed is None or is_broken(version.data, path)
-        if is_damaged and file.name in ws.journal.names and not is_accepted(ws, file):
+        if file.name in gone.damaged:
             ledger.damage.append(_why_damaged(path, version.data))
+        parsed = parse_dated(version.data, path)
         if parsed is None:
             continue
         ledger.dated_files += 1
@@ -244,15 +238,13 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     # first, since of two files with one name the folders show only one
     doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
     # gather
-    accepted = {file.name for file in ws.memory.dated() if is_accepted(ws, file)}
-    broken = [name for name in sorted(ws.journal.names - accepted) if not is_whole(ws, name)]
+    _, gone = as_on_disk(ws)
     twice = _written_twice(ws)
-    aside = [*broken, *(name for name in twice if name not in broken)]
+    aside = [*sorted(gone.damaged), *(name for name in twice if name not in gone.damaged)]
     held = {file.name: ws.memory.blocks(file.name) for file in ws.memory.dated() if file.name not in aside}
     written = [*ws.journal.written.items()]
     absent = {name for _, name in written if name not in ws.journal.pruned and not ws.files.disk.stat(ws.memory.path_of(name))}
     homeless = {key for key, name in written if name in aside or name in absent}
-    gone = ws.deletions.absences()
     homeless.update(key for keys in gone.cut.values() for key in keys)
     homeless -= ws.journal.removed | {key for key, now in gone.removed.items() if now is None}
     held |= {name: blocks_at(ws, path) for name, path in gone.moved.items()}

@@ -44,7 +44,7 @@ def status(look: Look) -> dict[str, Any]:
         "workspace": str(ws.paths.root),
         "now": to_wire(now),
         "timezone": ws.config.archive.timezone,
-        "supervisor": "running" if ws.files.disk.is_locked(ws.paths.supervisor_lock) else "not running",
+        "supervisor": "running" if look.is_running else "not running",
         "history": _flags(look.history),
         "unwritten": len(look.waiting),
         "oldestUnwritten": to_wire(oldest) if oldest else None,

@@ -8,6 +8,7 @@ message, which is the slow check of the memory, and runs the memory's quick chec
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -234,13 +235,16 @@ def report_faults(
 
 
 def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
-    """Run the user's command; return why it failed, or ""."""
+    """Run the user's command; return why it failed, or "". Where it is killed, so is all that it has started."""
     environ = {**os.environ, "RECALLD_TROUBLE": sentences, "RECALLD_WORKSPACE": str(ws.paths.root)}
-    nothing = subprocess.DEVNULL
+    nothing, words = subprocess.DEVNULL, ["/bin/sh", "-c", command]
     try:
-        code = subprocess.run(
-            ["/bin/sh", "-c", command], env=environ, stdin=nothing, stdout=nothing, check=False, timeout=wait_s
-        ).returncode
+        with subprocess.Popen(words, env=environ, stdin=nothing, stdout=nothing, start_new_session=True) as process:
+            try:
+                code = process.wait(wait_s)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
     except OSError as error:
         return why_refused(error)
     except subprocess.TimeoutExpired:

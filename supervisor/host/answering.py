@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ..context.build import Injection
 from ..context.turns import Inbox, InboxFile
@@ -66,23 +66,12 @@ _MOST_CALLS: Final = 5
 _PROBE_AFTER: Final = timedelta(seconds=60)
 
 
-class Operations(Protocol):
-    """What an answer may ask for."""
-
-    def look(self, request: str, chat: Chat, language: Language) -> str:
-        """Return what the request finds, as those who read the *chat* may see it; a sentence where it is wrong."""
-        ...
-
-    def remember(self, content: str, source: str, chat: Chat) -> None:
-        """Write one line of the long-term file; the same words are written once."""
-        ...
-
-
 class FileTurns:
     """
     Answers what waits in the inbox of *ws*.
 
-    *append* adds messages in one write. *operations* do what an answer asks for; without *worker* none is started here.
+    *append* adds messages in one write. An answer may *look* up what those who read a chat may see, which returns a sentence
+    where the request is wrong, and *remember* a line for the long-term file. Without *worker* none is started here.
     """
 
     def __init__(
@@ -90,10 +79,12 @@ class FileTurns:
         ws: Workspace,
         clock: Clock,
         append: Callable[[Sequence[dict[str, Any]]], object],
-        operations: Operations,
+        look: Callable[[str, Chat, Language], str],
+        remember: Callable[[str, str, Chat], None],
         worker: AskedWorker | None = None,
     ) -> None:
-        self._ws, self._clock, self._append, self._operations, self._worker = ws, clock, append, operations, worker
+        self._ws, self._clock, self._worker = ws, clock, worker
+        self._append, self._look_up, self._remember = append, look, remember
         self._inbox = InboxFile(ws.files, ws.paths, ws.config, ws.events)
         self._failed = FailedInputs(ws.files, ws.task_queue)
         self._seen: tuple[Stat | None, Stat | None, dict[str, str]] | None = None
@@ -318,7 +309,7 @@ class FileTurns:
         wanted = asked_to_remember(entry.message.text for entry in conversation.inputs)
         if wanted:
             source = raw.get("channel")
-            self._operations.remember(wanted, source if isinstance(source, str) else "", chat)
+            self._remember(wanted, source if isinstance(source, str) else "", chat)
         return Text("Remembered.") if wanted else Text("There is nothing in your message that I was asked to remember.")
 
     def _go_on_looking(self, identity: str, digest: str, messages: Sequence[Message]) -> None:
@@ -341,7 +332,7 @@ class FileTurns:
 
     def _submit_look(self, digest: str, result: Result, step: int, chat: Chat, language: Language) -> None:
         ws = self._ws
-        results = self._operations.look(result.request, chat, language)
+        results = self._look_up(result.request, chat, language)
         template = load_template("lookup", language, ws.files, ws.paths)
         text = template.fill(results=results, calls_left=str(_MOST_CALLS - 1 - step)).strip()
         ws.task_queue.submit(

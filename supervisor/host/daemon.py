@@ -1,9 +1,9 @@
 """
-The supervisor of one open workspace, which does a round when something has changed or is due, and the host of its threads.
+The supervisor of one open workspace, which does a round when something has changed or is due.
 
 `Supervisor.poll` checks with a few stats whether there is anything to do; `work` does it. A step that fails ends nothing: its
-error is reported with those of the next round, which tries the step again. `Host` calls both in the job of the rounds, sooner
-after a file event, gives the background jobs a thread each, and gives back what a supervisor at rest needs not.
+error is reported with those of the next round, which tries the step again. Both are called in the job of the rounds, sooner
+after a file event. Each background job has a thread of its own, and a supervisor at rest gives back what it needs not.
 
 Between two rounds everything is in the files, except two waits: after the disk refused a write, and after the clock was set. A
 clock that is set ahead makes days look old and waits look over: days that have not ended would be summarised and paid for, and
@@ -32,7 +32,7 @@ from ..text.chinese import rest
 from ..workspace import Workspace
 from . import watcher
 from .jobs import NEVER_S, Background, Job, end_all
-from .lock import SupervisorLock, check_there
+from .lock import check_there
 from .round import AGAIN, Round, collect, next_due, report_errors, run_round
 from .service import ServiceManager
 from .watcher import ChangeDetector, ConfigWatch
@@ -74,10 +74,11 @@ def pause_after(moved: timedelta) -> timedelta:
 
 class Supervisor:
     """
-    The one supervisor of a workspace.
+    The one supervisor of a workspace: it looks after it until it is stopped, or the configuration has changed.
 
-    Without *workers* it starts no worker, without *background* no background jobs, and without *config* it takes no changed
-    configuration. It reports to *manager* that it is ready, works, and ends.
+    It ends, too, when the workspace can't be looked after any more. Without *workers* it starts no worker, without *background*
+    no background jobs, and without *config* it takes no changed configuration. It reports to *manager* that it is ready, works,
+    and ends. *check_lock* raises LockLost once the lock of the workspace is no longer held.
     """
 
     def __init__(
@@ -89,56 +90,62 @@ class Supervisor:
         background: Background | None = None,
         config: ConfigWatch | None = None,
         manager: ServiceManager | None = None,
+        check_lock: Callable[[], None] = lambda: None,
     ) -> None:
-        self._clock = clock
+        self.ws, self._clock, self._workers, self._steady_s = ws, clock, workers, steady
+        self._background, self._config, self._check_lock = background, config, check_lock
         self._manager = manager or ServiceManager()
-        self._steady_s = steady
-        self._config = config
+        self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
+        #: What failed since the last round, by step.
+        self._scope = FaultScope(ws.paths.root)
+        #: The error of the last archive run, and until when no other run may begin.
+        self._refused: dict[str, SupervisorError] = {}
         self._no_archive_until = float("-inf")
-        #: The error of the last archive run, as long as no other run may begin.
-        self._refused: SupervisorError | None = None
         #: When the monotonic clock began, by the wall clock of the last round; it moves as far as the wall clock is set.
         self._began: datetime | None = None
         self._no_ageing_until = float("-inf")
         self._damaged: tuple[Stat | None, float] | None = None
-        self._control = UNLIMITED
-        self.ws = ws
-        self._workers = workers
-        self.background = background
-        self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
-        #: What failed since the last round, by step.
-        self._scope = FaultScope(ws.paths.root)
         #: When a round is due by time alone, by the wall clock.
         self.due_at = _NOW
-        self._wants_round = True
-        self._has_tasks = True
-        self._tree_look_s = float("-inf")
-        self._signed_s = float("-inf")
+        self._wants_round = self._has_tasks = True
+        self._tree_look_s = self._signed_s = float("-inf")
         #: The first error of the last round, or that there is none; "" before a round.
         self._status = ""
         #: Whether the configuration has changed: what is open has to be opened again.
         self.is_outdated = False
+        self._round = Job("round", self._step, ws.events.report, now_s=steady)
+        #: The rounds, and the background jobs.
+        self.jobs = [self._round, *(background.jobs if background else ())]
+        #: What ends with it: file events, the index.
+        self._held = contextlib.ExitStack()
+        #: Whether an event has said that a file may have changed, and whether it may be one of memory.
+        self._is_hinted = self._is_memory_hinted = False
+        #: Until when changes are gathered.
+        self._gathers_until_s = float("-inf")
+        #: Whether `stop` was called; whether the jobs have to end for any reason.
+        self._stopping, self._ending = threading.Event(), threading.Event()
+        self._ended_by: SupervisorError | None = None
 
     # ── looking ──────────────────────────────────────────────────────────────
 
-    def poll(self, lock: SupervisorLock, *, hinted: bool = False, memory_hinted: bool = False) -> bool:
+    def poll(self, *, hinted: bool = False, memory_hinted: bool = False) -> bool:
         """
         Return whether there is something to do: a file has changed, something is due, or workers have to be watched.
 
-        *hinted*: an event says that some file has changed, *memory_hinted*: maybe one of memory. Each look checks the *lock*
+        *hinted*: an event says that some file has changed, *memory_hinted*: maybe one of memory. Each look checks the lock
         first, with one stat: LockLost if it is no longer held, since a round would write beside another supervisor.
         """
         now_s = self._steady_s()
-        self._attempt("lock", lock.check, None)
+        self._attempt("lock", self._check_lock, None)
         changed = self._attempt("poll", self._changes.near_changed, False)
-        if self.background and self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
-            self.background.hint(self.ws.paths.inbox.name)
+        if self._background and self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
+            self._background.hint(self.ws.paths.inbox.name)
         is_whole = memory_hinted or now_s >= self._tree_look_s
         if hinted or is_whole:
             changed = self._attempt("poll of tasks", self._changes.tasks_changed, False) or changed
         if is_whole:
-            if self.background:
-                self.background.check_index()
+            if self._background:
+                self._background.check_index()
             began_s = self._steady_s()
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
             rest_s = min((self._steady_s() - began_s) * _TREE_REST, _TREE_REST_MOST_S)
@@ -157,27 +164,27 @@ class Supervisor:
         has_changed = self._changes.tree_changed()
         if has_changed:
             self.ws.memory.tell()
-        if has_changed and self.background:
-            self.background.memory_changed()
+        if has_changed and self._background:
+            self._background.memory_changed()
         return has_changed
 
     def _give_sign(self, now_s: float) -> None:
         """Report the state to the service manager from time to time; a poll that gets here shows that no round hangs."""
         if self._status and (now_s - self._signed_s >= _SIGN_EVERY_S or self._manager.awaits_index):
             self._signed_s = self._steady_s()
-            has_index = self.background is None or self.background.has_index
+            has_index = self._background is None or self._background.has_index
             self._manager.round_done(self._status, has_index=has_index)
 
     # ── working ──────────────────────────────────────────────────────────────
 
     def work(self, until_end: Control = UNLIMITED) -> None:
         """Do a round if one is wanted, and what workers need; when *until_end* says stop, the step that runs is the last."""
-        self._control = Control(until_end.should_stop, lambda _what, _done, _total: self._manager.work_done())
+        control = Control(until_end.should_stop, lambda _what, _done, _total: self._manager.work_done())
         if self._wants_round:
             self._wants_round = False
             self._attempt("poll", self._changes.near_changed, False)  # this round sees it: no look takes it for a change
             with self.ws.journal.held():  # for the due time, too, which asks for the same
-                done = self.tick(self._clock())
+                done = self.tick(self._clock(), control)
             self._status = min(map(str, done.errors.values()), default="running")
             self._give_sign(float("inf"))
             changed = self._attempt("poll", self._changes.near_changed, False)
@@ -191,23 +198,7 @@ class Supervisor:
         else:
             self._has_tasks = False
 
-    @property
-    def wants_more(self) -> bool:
-        """Whether the last round did something, so that another one may find more to do at once."""
-        return self._wants_round
-
-    def end(self) -> None:
-        """End the worker and report what failed since the last round."""
-        if not self.is_outdated:
-            self._manager.stopping()
-        if self._workers:
-            self._attempt("worker", self._workers.stop, None)
-        if self.is_outdated:  # the results of the worker are by the old model
-            self._attempt("harvest", lambda: collect(self.ws, self._clock(), self._control), 0)
-        if self._scope.errors:
-            report_errors(self.ws, self._scope.errors.values())
-
-    def tick(self, now: datetime) -> Round:
+    def tick(self, now: datetime, control: Control = UNLIMITED) -> Round:
         """
         Do one round at *now*.
 
@@ -217,19 +208,18 @@ class Supervisor:
         """
         self._attempt("workspace", partial(check_there, self.ws), None)
         check_inside(self.ws.paths)
-        is_paused = self._steady_s() < self._no_archive_until
+        # a run that was left out does not end the fault of the run before
+        lasting = self._refused if self._steady_s() < self._no_archive_until else {}
         before, self._scope = self._scope.errors, FaultScope(self.ws.paths.root)
         request = self.ws.paths.archive_request
-        is_asked = not is_paused and self._attempt("request", lambda: self.ws.files.disk.stat(request) is not None, False)
+        is_asked = not lasting and self._attempt("request", lambda: self.ws.files.disk.stat(request) is not None, False)
         ageing = not self._has_jumped(now) and self._quiet_until(now) is None
-        # a run that was left out does not end the fault of the run before
-        lasting = {"archive": self._refused} if is_paused and self._refused else {}
         faults = [*before.values(), *lasting.values()]
-        archives = {"archiving": not is_paused, "everything": is_asked}
-        done = run_round(self.ws, now, **archives, ageing=ageing, before=faults, control=self._control)
+        archives = {"archiving": not lasting, "everything": is_asked}
+        done = run_round(self.ws, now, **archives, ageing=ageing, before=faults, control=control)
         if is_asked:  # the request was served, or its error reported
             self._attempt("request", lambda: self.ws.files.remove(request), None)
-        if not is_paused:
+        if not lasting:
             self._note_refusal(done.errors.get("archive"))
         if done.found_damage(self.ws.paths.history):
             self._attempt("restore", lambda: self._restore_when_quiet(now), None)
@@ -243,7 +233,7 @@ class Supervisor:
         return done
 
     def _note_refusal(self, error: SupervisorError | None) -> None:
-        self._refused = error if error and not isinstance(error, BadFile) else None
+        self._refused = {"archive": error} if error and not isinstance(error, BadFile) else {}
         self._no_archive_until = self._steady_s() + AGAIN.total_seconds() if self._refused else float("-inf")
 
     def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
@@ -272,50 +262,24 @@ class Supervisor:
             restore_history(self.ws, now)
             self._damaged = None
 
-
-# ── its threads ──────────────────────────────────────────────────────────────
-
-
-class Host:
-    """
-    Looks after the workspace of *supervisor* until it is stopped, or the configuration has changed.
-
-    It ends, too, when the workspace can't be looked after any more. *lock* is the lock of the workspace, which is held.
-    """
-
-    def __init__(self, supervisor: Supervisor, lock: SupervisorLock, *, now_s: Callable[[], float] = steady_s) -> None:
-        self.supervisor, self._lock, self._now_s = supervisor, lock, now_s
-        background = supervisor.background
-        self._round = Job("round", self._step, supervisor.ws.events.report, now_s=now_s)
-        #: The rounds, and the background jobs.
-        self.jobs = [self._round, *(background.jobs if background else ())]
-        #: What ends with the host: file events, the index.
-        self._held = contextlib.ExitStack()
-        #: Whether an event has said that a file may have changed, and whether it may be one of memory.
-        self._is_hinted = self._is_memory_hinted = False
-        #: Until when changes are gathered, by *now_s*.
-        self._gathers_until_s = float("-inf")
-        #: Whether `stop` was called; whether the jobs have to end for any reason.
-        self._stopping, self._ending = threading.Event(), threading.Event()
-        self._ended_by: SupervisorError | None = None
+    # ── its threads ──────────────────────────────────────────────────────────
 
     def __enter__(self) -> Self:
         """Hear of changes, and have each job look once."""
-        ws = self.supervisor.ws
-        self._held.callback(ws.index.close)
+        self._held.callback(self.ws.index.close)
         try:
-            self._held.callback(watcher.watch(ws.paths, self._hint))
+            self._held.callback(watcher.watch(self.ws.paths, self._hint))
         except (OSError, Busy) as error:  # the looks find every change
-            ws.events.transition("watch_lost", True, why=str(error))
+            self.ws.events.transition("watch_lost", True, why=str(error))
         else:
-            ws.memory.generation = object()
+            self.ws.memory.generation = object()
         for job in self.jobs:
             job.wake()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Hear of changes no more, and close the index."""
-        self.supervisor.ws.memory.generation = None
+        self.ws.memory.generation = None
         self._held.close()
 
     def stop(self) -> None:
@@ -331,54 +295,59 @@ class Host:
             self._ending.wait()
         finally:
             end_all(self.jobs, _JOIN_S)
-            while self.supervisor.is_outdated and any(job.is_running for job in self.jobs) and not self._stopping.is_set():
+            while self.is_outdated and any(job.is_running for job in self.jobs) and not self._stopping.is_set():
                 self._stopping.wait(_WAIT_S)  # no step may go on beside what is opened next
-            if self.supervisor.background:
-                self.supervisor.background.end()
-            self.supervisor.end()
+            self._end()
         if self._ended_by:
             raise self._ended_by
 
-    # ── working ──────────────────────────────────────────────────────────────
+    def _end(self) -> None:
+        """End the workers, and report what failed since the last round."""
+        if self._background:
+            self._background.end()
+        if not self.is_outdated:
+            self._manager.stopping()
+        if self._workers:
+            self._attempt("worker", self._workers.stop, None)
+        if self.is_outdated:  # the results of the worker are by the old model
+            self._attempt("harvest", lambda: collect(self.ws, self._clock()), 0)
+        if self._scope.errors:
+            report_errors(self.ws, self._scope.errors.values())
 
     def _hint(self, name: str) -> None:
         """Look at the workspace now, or once changes are gathered: a file of that *name* may have changed."""
-        supervisor = self.supervisor
         if name.endswith(".md"):
-            supervisor.ws.memory.tell()
-        if supervisor.background:
-            supervisor.background.hint(name)
+            self.ws.memory.tell()
+        if self._background:
+            self._background.hint(name)
         self._is_memory_hinted = self._is_memory_hinted or not name.endswith(".json")
-        if name != supervisor.ws.paths.inbox.name:
+        if name != self.ws.paths.inbox.name:
             self._is_hinted = True
-            self._round.wake(self._gathers_until_s - self._now_s())
+            self._round.wake(self._gathers_until_s - self._steady_s())
 
     def _step(self, until_end: Control) -> float:
         """Look, work if there is something to do, and return the seconds until the next look."""
-        supervisor = self.supervisor
         hinted, self._is_hinted = self._is_hinted, False
         memory_hinted, self._is_memory_hinted = self._is_memory_hinted, False
         try:
-            has_work = supervisor.poll(self._lock, hinted=hinted, memory_hinted=memory_hinted)
-            if hinted and supervisor.wants_more:
-                self._gathers_until_s = self._now_s() + _GATHER_S
-            if has_work and not supervisor.is_outdated:
-                supervisor.work(until_end)
+            has_work = self.poll(hinted=hinted, memory_hinted=memory_hinted)
+            if hinted and self._wants_round:
+                self._gathers_until_s = self._steady_s() + _GATHER_S
+            if has_work and not self.is_outdated:
+                self.work(until_end)
         except (SupervisorError, OSError) as error:  # its lock is lost, or a newer recalld has written the workspace
-            self._ended_by = as_supervisor_error(error, "round", supervisor.ws.paths.root)
+            self._ended_by = as_supervisor_error(error, "round", self.ws.paths.root)
             self.stop()
-            return NEVER_S
-        if supervisor.is_outdated:
+        if self.is_outdated:
             self._ending.set()
+        if self._ending.is_set():
             return NEVER_S
-        self._rest()
-        return 0.0 if supervisor.wants_more else supervisor.ws.config.care.poll.total_seconds()
+        self._close_unused_index()
+        return 0.0 if self._wants_round else self.ws.config.care.poll.total_seconds()
 
-    # ── at rest ──────────────────────────────────────────────────────────────
-
-    def _rest(self) -> None:
+    def _close_unused_index(self) -> None:
         """Close an index that nobody has used for a while, and give freed memory back to the system."""
-        index = self.supervisor.ws.index
+        index = self.ws.index
         if index.is_readable and index.used_s < time.monotonic() - INDEX_REST_S:
             index.close()
             give_back_memory()

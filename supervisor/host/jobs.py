@@ -172,9 +172,7 @@ class Background:
         self.jobs += [Job(name, step, ws.events.report, now_s=now_s) for name, step in steps.items()]
 
     def end(self) -> None:
-        """Stop running the jobs."""
-        for job in self.jobs:
-            job.end()
+        """End the worker that was started for answers; its jobs have ended."""
         if self._turns:
             self._turns.end()
 

@@ -7,7 +7,7 @@ The cleanup needs no record of what the dead process did (docs/reference/protoco
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -20,30 +20,23 @@ from ..workspace import Workspace
 _LOCK_WAIT_S: Final = 1.0
 
 
-class SupervisorLock:
-    """The supervisor's lock of the workspace *ws*, which this process holds (`supervisor_lock`)."""
-
-    def __init__(self, ws: Workspace) -> None:
-        self._ws = ws
-        self._inode = self._current_inode()
-
-    def check(self) -> None:
-        """Raise LockLost if the lock file is no longer the one that is held: it was moved, or a disk was mounted over it."""
-        if self._inode is None or self._current_inode() != self._inode:
-            raise LockLost(self._ws.paths.root)
-
-    def _current_inode(self) -> int | None:
-        stat = self._ws.files.disk.stat(self._ws.paths.supervisor_lock)
-        return stat and stat.inode
-
-
 @contextlib.contextmanager
-def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
+def supervisor_lock(ws: Workspace) -> Iterator[Callable[[], None]]:
     """
     Hold the supervisor's lock of the workspace, and clean up what a crash has left.
 
-    AlreadyRuns if another process holds it, another SupervisorError if it can't be had.
+    Yields what raises LockLost once the lock file is no longer the one that is held: it was moved, or a disk was mounted over
+    it. AlreadyRuns if another process holds it, another SupervisorError if it can't be had.
     """
+
+    def inode() -> int | None:
+        stat = ws.files.disk.stat(ws.paths.supervisor_lock)
+        return stat and stat.inode
+
+    def check() -> None:
+        if locked is None or inode() != locked:
+            raise LockLost(ws.paths.root)
+
     with contextlib.ExitStack() as held:
         try:
             ws.prepare()
@@ -51,14 +44,14 @@ def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
                 held.enter_context(ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
             except Busy:
                 raise AlreadyRuns(ws.paths.root) from None
-            lock = SupervisorLock(ws)
+            locked = inode()
             sweep(ws)
             reclaim(ws)
             ws.events.emit("started")
         except OSError as error:
             raise as_supervisor_error(error, "open", ws.paths.root) from error
         held.callback(ws.events.emit, "stopped")
-        yield lock
+        yield check
 
 
 def check_there(ws: Workspace) -> None:

@@ -89,7 +89,6 @@ class Round:
     submitted: int = 0
     trimmed: int = 0
     unfinished: int = 0
-    ms: int = 0
     errors: dict[str, SupervisorError] = field(default_factory=dict)
 
     @property
@@ -114,7 +113,6 @@ class Round:
         self.extracts += other.extracts
         self.submitted += other.submitted
         self.trimmed += other.trimmed
-        self.ms += other.ms
         self.errors = other.errors
 
 
@@ -135,12 +133,10 @@ def run_round(
     it. Without *ageing* no summary is submitted and no text deleted: the clock was set, and a day may only look as if it were
     over. *before* are errors since the last round; they are reported with those of this one.
     """
-    began = time.monotonic()
     with ws.journal.held(), noting() as noted:
         done = _run_steps(ws, now, control, everything=everything, archiving=archiving, ageing=ageing)
         ws.attempt("diary", lambda: _keep(ws, noted, now), None)
     report_errors(ws, (*before, *done.errors.values()))
-    done.ms = round((time.monotonic() - began) * 1000)
     return done
 
 

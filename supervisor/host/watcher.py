@@ -8,9 +8,9 @@ what events miss. Neither reacts to files that are only read, nor, but for the l
 from __future__ import annotations
 
 import stat as modes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from watchdog.events import (
     DirDeletedEvent,
@@ -33,7 +33,6 @@ from ..storage.errors import BadConfig
 from ..storage.texts import Text
 from ..workspace import Workspace
 
-Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
 #: Without the events of opening and of closing unwritten files: the supervisor's own reading would wake it for ever.
 _CHANGES = [DirDeletedEvent, FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent]
 
@@ -84,37 +83,31 @@ class ChangeDetector:
     def __init__(self, disk: Disk, paths: WorkspacePaths, task_queue: TaskQueue) -> None:
         self._disk = disk
         self._paths = paths
-        self._near = (paths.history, paths.archive_request, paths.forgotten)
-        self._near_before: Signature = ()
+        self._tasks = (task_queue.queue, task_queue.running, task_queue.results, task_queue.provider_state)
+        #: What the last call of each method saw.
+        self._seen: dict[str, object] = {}
         #: The names in the drop-box: only a new one is a change.
         self._dropped: set[str] = set()
-        self._tasks = (task_queue.queue, task_queue.running, task_queue.results, task_queue.provider_state)
-        self._tasks_before: Signature = ()
-        self._inbox = paths.inbox
-        self._inbox_before: Stat | object | None = object()
-        self._long_term = tuple(paths.root / name for name in LONG_TERM[:2])
-        #: The files of memory by folder.
-        self._tree: dict[Path, Mapping[Any, Stat | None]] = {}
 
     def near_changed(self) -> bool:
         """Return whether history.json or a request has changed, or the drop-box has a new file; a list and three stats."""
-        before, self._near_before = self._near_before, self._signature(self._near)
-        known, self._dropped = self._dropped, set(self._disk.names(self._paths.drop_box))
-        return before != self._near_before or bool(self._dropped - known)
+        paths = self._paths
+        has_changed = self._differs("near", self._stats(paths.history, paths.archive_request, paths.forgotten))
+        known, self._dropped = self._dropped, set(self._disk.names(paths.drop_box))
+        return has_changed or bool(self._dropped - known)
 
     def tasks_changed(self) -> bool:
         """Return whether tasks, their results or the state of the model have changed; costs four stats."""
-        before, self._tasks_before = self._tasks_before, self._signature(self._tasks)
-        return before != self._tasks_before
+        return self._differs("tasks", self._stats(*self._tasks))
 
     def inbox_changed(self) -> bool:
         """Return whether inbox.json has changed; costs one stat."""
-        before, self._inbox_before = self._inbox_before, self._disk.stat(self._inbox)
-        return before != self._inbox_before
+        return self._differs("inbox", self._stats(self._paths.inbox))
 
     def tree_changed(self) -> bool:
         """Return whether a file of memory has changed, appeared or disappeared; costs a stat for each of them."""
-        before, self._tree = self._tree, {self._paths.root: dict(self._signature(self._long_term))}
+        root = self._paths.root
+        tree: dict[Path, object] = {root: self._stats(*(root / name for name in LONG_TERM[:2]))}
         folders = [self._paths.memory]
         while folders:
             folder = folders.pop()
@@ -122,12 +115,16 @@ class ChangeDetector:
                 listed = self._disk.stats(folder)
             except PermissionError:  # the index reports it; changes in other folders are still found
                 continue
-            self._tree[folder] = {name: stat for name, stat in listed.items() if name.endswith(".md") and not is_foreign(name)}
+            tree[folder] = {name: stat for name, stat in listed.items() if name.endswith(".md") and not is_foreign(name)}
             folders += [folder / name for name, stat in listed.items() if modes.S_ISDIR(stat.mode) and not is_foreign(name)]
-        return before != self._tree
+        return self._differs("tree", tree)
 
-    def _signature(self, paths: tuple[Path, ...]) -> Signature:
-        return tuple((path, self._disk.stat(path)) for path in paths)
+    def _stats(self, *paths: Path) -> list[Stat | None]:
+        return [self._disk.stat(path) for path in paths]
+
+    def _differs(self, what: str, now: object) -> bool:
+        before, self._seen[what] = self._seen.get(what), now
+        return before != now
 
 
 class ConfigWatch:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..host.daemon import Host, Supervisor
+from ..host.daemon import Supervisor
 from ..host.jobs import Background
 from ..host.lock import supervisor_lock
 from ..host.service import Alarm, ServiceManager
@@ -48,14 +48,14 @@ _CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
 
 def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: bool) -> None:
     """
-    Run the supervisor until it is stopped: a host of one workspace that also answers at the socket.
+    Run the supervisor until it is stopped; this process also answers at the socket.
 
-    Once recalld.toml has changed, another host goes on, with the workspace opened anew. The lock, the socket and an HTTP
+    Once recalld.toml has changed, another supervisor goes on, with the workspace opened anew. The lock, the socket and an HTTP
     service whose address is the same stay, so that no answer is cut off.
     """
     limit_malloc_arenas()
     manager, alarm, http = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), Alarm(os.environ), HttpService(clock)
-    is_ended, host = threading.Event(), None
+    is_ended, supervisor = threading.Event(), None
     with event_printer(clock, render, json=json) as print_event:
 
         def report(why: str) -> None:
@@ -63,30 +63,41 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
 
         def end() -> None:
             is_ended.set()
-            if host:
-                host.stop()
+            if supervisor:
+                supervisor.stop()
 
         ws = open_workspace(root, os.environ, clock, print_event, lasting=True)
         alarm.keep(ws)
         answers = Answers(lambda: ws)
         answering = Answering(answers.answer, report, answers.within_s)
         on_signals(end)
-        with supervisor_lock(ws) as lock, serve_socket(ws.paths.state, ws.files, answering) as keep, contextlib.closing(http):
+        with (
+            supervisor_lock(ws) as check_lock,
+            serve_socket(ws.paths.state, ws.files, answering) as keep,
+            contextlib.closing(http),
+        ):
             while not is_ended.is_set():
                 http.use(answers)
                 watch = ConfigWatch(ws, partial(read_config, ws.files, ws.paths, os.environ))
-                host = Host(_supervisor(ws, clock, manager, watch, keep, has_worker=has_worker), lock)
-                with host:
-                    if not is_ended.is_set():  # a signal that came before there was this host
-                        host.run()
-                if host.supervisor.is_outdated:
+                supervisor = _supervisor(ws, clock, manager, watch, keep, check_lock, has_worker=has_worker)
+                with supervisor:
+                    if not is_ended.is_set():  # a signal that came before there was this supervisor
+                        supervisor.run()
+                if supervisor.is_outdated:
                     # as it was read when the change was seen: the file may be wrong by now
                     ws = open_workspace(root, os.environ, clock, print_event, config=watch.valid, lasting=True)
                     alarm.keep(ws)
 
 
 def _supervisor(
-    ws: Workspace, clock: Clock, manager: ServiceManager, watch: ConfigWatch, keep_socket: Step, *, has_worker: bool
+    ws: Workspace,
+    clock: Clock,
+    manager: ServiceManager,
+    watch: ConfigWatch,
+    keep_socket: Step,
+    check_lock: Callable[[], None],
+    *,
+    has_worker: bool,
 ) -> Supervisor:
     workers, turns = workers_of(ws, clock) if has_worker else None, file_turns(ws, clock, has_worker=has_worker)
     steps = {"socket": keep_socket}
@@ -95,7 +106,7 @@ def _supervisor(
 
         steps["sources"] = step_of(ws, clock)
     background = Background(ws, clock, manager.index_grown, turns, steps)
-    return Supervisor(ws, clock, workers, background=background, config=watch, manager=manager)
+    return Supervisor(ws, clock, workers, background=background, config=watch, manager=manager, check_lock=check_lock)
 
 
 def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | None:
@@ -108,9 +119,8 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
     from ..operations.history import adder
     from ..protocol.queue import IDLE_S
 
-    append = adder(ws, clock)
-    worker = AskedWorker(ws, IDLE_S) if has_worker else None
-    return FileTurns(ws, clock, append, LookingUp(lambda: ws, clock), worker)
+    looking, worker = LookingUp(lambda: ws, clock), AskedWorker(ws, IDLE_S) if has_worker else None
+    return FileTurns(ws, clock, adder(ws, clock), looking.look, looking.remember, worker)
 
 
 class HttpService:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,18 @@ def test_last_fsck_that_cannot_be_read_is_written_again(world, content):
     assert read_last_fsck(world.ws) is None
     world.report()
     assert read_last_fsck(world.ws)
+
+
+def test_report_kills_with_the_command_what_it_has_started(world):
+    with_command(world, 'sleep 600 > "$RECALLD_WORKSPACE/pipe" & wait')
+    lose_a_file(world)
+    os.mkfifo(world.root / "pipe")
+    handle = os.open(world.root / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    world.report(wait_s=0.2)
+    ended = select.poll()
+    ended.register(handle, select.POLLHUP)
+    assert ended.poll(PATIENCE_S * 1000), "what writes into the pipe runs on"
+    os.close(handle)
 
 
 def test_await_quiet_end_returns_when_the_hours_are_over(world):

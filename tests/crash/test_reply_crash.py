@@ -83,7 +83,7 @@ class Answering(Case):
     def settle(self, ws: Workspace) -> None:
         clock = Clock(NOW)
         append = adder(ws, clock)
-        turns = FileTurns(ws, clock, append, self)
+        turns = FileTurns(ws, clock, append, self.look, self.remember)
         worker = Worker(FolderDesk(ws.files, ws.paths, ws.config), self, clock)
         for _ in range(20):
             turns._seen = None

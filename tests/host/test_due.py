@@ -13,16 +13,10 @@ from recalld.supervisor.protocol.message import Failure
 from tests.world import FaultyDisk, at, message_on, talk
 
 
-class Held:
-    """The lock of a supervisor that has it."""
-
-    def check(self) -> None: ...
-
-
 def rested(world, supervisor) -> None:
     """Let it work until there is nothing to do."""
     for _ in range(50):
-        if not supervisor.poll(Held()):
+        if not supervisor.poll():
             return
         supervisor.work()
     raise AssertionError("it never rests")
@@ -82,7 +76,7 @@ def test_supervisor_notices_a_clock_that_was_set_without_a_change(world):
     supervisor = world.supervisor()
     rested(world, supervisor)
     world.clock.jump(hours=30)
-    assert supervisor.poll(Held())
+    assert supervisor.poll()
     supervisor.work()
     assert len(world.events.of("clock_jump")) == 1
 
@@ -97,7 +91,7 @@ def test_look_at_memory_that_stood_still_delays_the_next_by_a_minute(world, monk
 
     monkeypatch.setattr(ChangeDetector, "tree_changed", slow)
     for _ in range(70):
-        supervisor.poll(Held())
+        supervisor.poll()
         world.clock.forward(seconds=1)
     assert len(looks) > 1
 

@@ -6,11 +6,12 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from recalld.supervisor.archive.places import LEFT
-from recalld.supervisor.host.daemon import Host, Supervisor
+from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.jobs import Background
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.watcher import ConfigWatch
@@ -18,12 +19,12 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import LockLost, SupervisorError
 from recalld.supervisor.workspace import read_config
 from tests.patience import PATIENCE_S
-from tests.world import IN_SHANGHAI, Diarist, FaultyDisk, UnsyncedDisk, at, message, patient
+from tests.world import ASK, IN_SHANGHAI, Diarist, FaultyDisk, UnsyncedDisk, at, message, message_on, patient
 
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 
 
-def look(host: Host) -> int:
+def look(host: Supervisor) -> int:
     """Run the jobs that are due until none is, and return how many steps of the background jobs ran."""
     rounds, *background = host.jobs
     ran = 0
@@ -43,16 +44,18 @@ class Hosted:
         self.hints: list[Callable[[str], None]] = []
 
     @contextlib.contextmanager
-    def host(self) -> Iterator[Host]:
+    def host(self) -> Iterator[Supervisor]:
         world = self.world.reopen(self.world.paths.config.read_text(encoding="utf-8"), disk=self.make_disk())
         ws = world.ws
         background = Background(ws, self.clock, now_s=self.clock.monotonic)
         config = ConfigWatch(ws, lambda: patient(read_config(ws.files, ws.paths, {})))
-        supervisor = Supervisor(ws, self.clock, None, self.clock.monotonic, background, config)
-        with supervisor_lock(ws) as lock, Host(supervisor, lock, now_s=self.clock.monotonic) as host:
+        with (
+            supervisor_lock(ws) as check,
+            Supervisor(ws, self.clock, None, self.clock.monotonic, background, config, check_lock=check) as host,
+        ):
             yield host
 
-    def rest(self, host: Host) -> int:
+    def rest(self, host: Supervisor) -> int:
         """Let it look and work for some seconds; returns how many steps of the background jobs ran."""
         ran = 0
         for _ in range(12):
@@ -78,13 +81,13 @@ def hosted(tmp_path, monkeypatch):
 def test_host_ends_for_a_changed_configuration(hosted):
     with hosted.host() as host:
         hosted.rest(host)
-        assert not host.supervisor.is_outdated
+        assert not host.is_outdated
         hosted.world.put("recalld.toml", f"{TOML}[care]\npoll = '2s'\n")
         hosted.rest(host)
-        assert host.supervisor.is_outdated
+        assert host.is_outdated
         host.run()
     with hosted.host() as host:
-        assert host.supervisor.ws.config.care.poll.total_seconds() == 2
+        assert host.ws.config.care.poll.total_seconds() == 2
         hosted.say()
         hosted.clock.forward(hours=6)
         hosted.rest(host)
@@ -95,7 +98,7 @@ def test_host_waits_for_a_step_before_another_configuration_is_used(hosted, monk
     monkeypatch.setattr("recalld.supervisor.host.daemon._JOIN_S", 0.01)
     with hosted.host() as host:
         hosted.rest(host)
-        host.supervisor.is_outdated = host.jobs[1].is_running = True
+        host.is_outdated = host.jobs[1].is_running = True
         host.jobs[0].wake()
         running = threading.Thread(target=host.run)
         running.start()
@@ -104,6 +107,22 @@ def test_host_waits_for_a_step_before_another_configuration_is_used(hosted, monk
         host.jobs[1].is_running = False
         running.join(PATIENCE_S)
         assert not running.is_alive()
+
+
+def test_host_takes_in_what_the_worker_has_done_before_another_configuration_is_used(hosted):
+    world = hosted.world
+    toml = f"{TOML}{ASK}"
+    world.put("recalld.toml", toml)
+    world.add(message_on("2026-01-10"))
+    with hosted.host() as host:
+        host._workers = SimpleNamespace(start_if_needed=lambda: None, watch_leases=lambda: None, stop=world.work)
+        hosted.clock.forward(hours=6)
+        hosted.rest(host)
+        assert (world.ws.task_queue.queued_count(), world.ws.task_queue.finished()) == (1, [])
+        world.put("recalld.toml", f"{toml}[care]\npoll = '2s'\n")
+        hosted.rest(host)
+        host.run()
+    assert world.summaries() == ["2026-01-10"]
 
 
 @pytest.mark.parametrize("name", LEFT)
@@ -152,7 +171,7 @@ def told(tmp_path, monkeypatch):
 
 def test_host_tells_memory_of_changes_while_the_system_tells_it(told):
     with told.host() as host:
-        memory = host.supervisor.ws.memory
+        memory = host.ws.memory
         before = memory.generation
         told.hints[0]("history.json")
         assert memory.generation is before is not None
@@ -183,13 +202,13 @@ def test_host_looks_again_at_a_file_that_changed_during_a_step(told, monkeypatch
         told.rest(host)
         looks = []
 
-        def poll(*_lock: object, hinted: bool, **_more: bool) -> bool:
+        def poll(*, hinted: bool, **_more: bool) -> bool:
             looks.append(hinted)
             if len(looks) == 1:
                 told.hints[0]("history.json")
             return False
 
-        monkeypatch.setattr(host.supervisor, "poll", poll)
+        monkeypatch.setattr(host, "poll", poll)
         told.hints[0]("history.json")
         look(host)
     assert looks == [True, True]
@@ -199,8 +218,8 @@ def test_host_gathers_for_a_second_what_follows_a_change(told, monkeypatch):
     with told.host() as host:
         told.rest(host)
         rounds = []
-        tick = host.supervisor.tick
-        monkeypatch.setattr(host.supervisor, "tick", lambda now: rounds.append(told.clock()) or tick(now))
+        tick = host.tick
+        monkeypatch.setattr(host, "tick", lambda *given: rounds.append(told.clock()) or tick(*given))
         told.hints[0]("history.json.tmp")  # nothing has changed
         look(host)
         began = told.clock()
@@ -220,7 +239,7 @@ def test_host_closes_an_index_that_nobody_uses_until_the_next_search(hosted, mon
         hosted.say("电钢琴在阁楼上。")
         hosted.clock.forward(hours=6)
         hosted.rest(host)
-        ws = host.supervisor.ws
+        ws = host.ws
         for _ in range(2):
             assert hosted.rest(host) == 0, "a closed index is no lost index: no job makes it again"
             assert not ws.index.is_readable

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from recalld.supervisor.host.daemon import Host, Supervisor
+from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.watcher import ConfigWatch
 from recalld.supervisor.host.workers import Workers
@@ -58,7 +58,7 @@ SITES = (
     "watch_leases > claimed",
     "watch_leases > requeue",
     "stop > reclaim",
-    "end > collect",
+    "_end > collect",
 )
 #: What keeps the error of a call, for those who called it.
 KEEPS = {"attempt", "_attempt"}
@@ -174,15 +174,18 @@ class Life:
         """Be open until the end, or until the configuration has changed."""
         world, clock = self.world, self.world.clock
         ws = Workspace(world.root, self.read(), world.files, world.events)
-        supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, ConfigWatch(ws, self.read))
-        with supervisor_lock(ws) as lock, Host(supervisor, lock, now_s=clock.monotonic) as host:
+        watch = ConfigWatch(ws, self.read)
+        with (
+            supervisor_lock(ws) as check,
+            Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, watch, check_lock=check) as supervisor,
+        ):
             self.gate.is_shut = False
-            while self.passes < PASSES and not (host._stopping.is_set() or supervisor.is_outdated):
-                host.jobs[0].wake()
-                while host.jobs[0].run_due():
+            while self.passes < PASSES and not supervisor._ending.is_set():
+                supervisor.jobs[0].wake()
+                while supervisor.jobs[0].run_due():
                     pass
-            host.stop()
-            host.run()
+            supervisor.stop()
+            supervisor.run()
             self.gate.is_shut = True
 
     def read(self) -> Config:

@@ -6,7 +6,6 @@ import errno
 import itertools
 import os
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -85,9 +84,8 @@ def test_supervisor_retries_a_full_disk_every_half_minute(world):
 
     disk.refuses = refuses
     supervisor = world.supervisor()
-    held = SimpleNamespace(check=lambda: None)
     for _ in range(0, 200, 5):
-        if supervisor.poll(held):
+        if supervisor.poll():
             supervisor.work()
         world.forward(seconds=5)
     waits = [later - earlier for earlier, later in itertools.pairwise(dict.fromkeys(tries))]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.host.daemon import Host
+from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.jobs import Background
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.round import Round
@@ -121,12 +121,12 @@ def hosted(world, listening) -> Iterator[threading.Thread]:
     """A host of this workspace in a thread of its own, which has ended afterwards."""
 
     manager = ServiceManager(listening.address)
-    supervisor = world.supervisor(background=Background(world.ws, world.clock), manager=manager)
-    with supervisor_lock(world.ws) as lock, Host(supervisor, lock, now_s=time.monotonic) as host:
-        running = threading.Thread(target=host.run)
+    supervisor = Supervisor(world.ws, world.clock, background=Background(world.ws, world.clock), manager=manager)
+    with supervisor_lock(world.ws), supervisor:
+        running = threading.Thread(target=supervisor.run)
         running.start()
         yield running
-        host.stop()
+        supervisor.stop()
         running.join(PATIENCE_S)
 
 
@@ -156,18 +156,17 @@ def test_supervisor_that_hangs_in_a_round_feeds_no_watchdog(world, listening, mo
 
 def test_supervisor_with_nothing_to_do_feeds_the_watchdog(world, listening):
     supervisor = world.supervisor(manager=ServiceManager(listening.address))
-    with supervisor_lock(world.ws) as lock:
-        while supervisor.poll(lock):
-            supervisor.work()
-        listening.until("READY=1")
-        while not listening.is_empty():
-            listening.next()
-        world.forward(seconds=29)
-        assert not supervisor.poll(lock)
-        assert listening.is_empty()
-        world.forward(seconds=1)
-        assert not supervisor.poll(lock)
-        assert listening.next()[0] == "WATCHDOG=1"
+    while supervisor.poll():
+        supervisor.work()
+    listening.until("READY=1")
+    while not listening.is_empty():
+        listening.next()
+    world.forward(seconds=29)
+    assert not supervisor.poll()
+    assert listening.is_empty()
+    world.forward(seconds=1)
+    assert not supervisor.poll()
+    assert listening.next()[0] == "WATCHDOG=1"
 
 
 # ── the alarm ────────────────────────────────────────────────────────────────

@@ -435,7 +435,7 @@ class Life:
         )
         self.app, self.reader = process("app", silent), process("reader", silent)
         try:
-            self._lock = self._held.enter_context(supervisor_lock(self.main.ws))
+            self._check_lock = self._held.enter_context(supervisor_lock(self.main.ws))
         except BaseException:
             self.end()
             raise
@@ -443,7 +443,7 @@ class Life:
     def tick(self) -> Round | None:
         """What run() does when it looks; None where it has to end."""
         try:
-            self._lock.check()
+            self._check_lock()
             done = self.supervisor.tick(self._world.clock())
             self.watch_leases()
         except LockLost:
