@@ -164,9 +164,10 @@ def _read_files(
         version = ws.files.read_stable(path)
         if version is None:
             continue
-        if file.name in gone.damaged:
-            ledger.damage.append(_why_damaged(path, version.data))
         parsed = parse_dated(version.data, path)
+        is_unread = parsed is None and file.ours and file.name in ws.journal.names  # it is in another encoding
+        if is_unread or file.name in gone.damaged:
+            ledger.damage.append(_why_damaged(path, version.data))
         if parsed is None:
             continue
         ledger.dated_files += 1
@@ -238,9 +239,11 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     # first, since of two files with one name the folders show only one
     doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
     # gather
-    _, gone = as_on_disk(ws)
+    memory, gone = as_on_disk(ws)
+    unread = {file.name for file in memory.dated() if file.ours and memory.parsed(file.name) is None}
+    broken = sorted({*gone.damaged, *unread} & ws.journal.names)
     twice = _written_twice(ws)
-    aside = [*sorted(gone.damaged), *(name for name in twice if name not in gone.damaged)]
+    aside = [*broken, *(name for name in twice if name not in broken)]
     held = {file.name: ws.memory.blocks(file.name) for file in ws.memory.dated() if file.name not in aside}
     written = [*ws.journal.written.items()]
     absent = {name for _, name in written if name not in ws.journal.pruned and not ws.files.disk.stat(ws.memory.path_of(name))}
