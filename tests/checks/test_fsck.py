@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from recalld.supervisor.checks.fsck import Ledger
 from tests.world import World, message, talk
 
@@ -48,3 +50,25 @@ def test_fsck_reports_an_archived_flag_without_a_file_as_damage(world):
     assert account(world).damage == ["message 1 is flagged true, but no dated file was ever made of it"]
     world.settle()
     assert account(world).is_sound
+
+
+def test_fsck_names_a_dated_file_in_another_encoding(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    path = world.root / next(iter(world.dated_files()))
+    path.write_bytes(path.read_text().encode("gbk"))
+    (why,) = account(world).damage
+    assert "it is GBK, not UTF-8" in why
+    assert world.repair().set_aside == (path.name,)
+
+
+def test_fsck_calls_lost_what_a_disk_has_spoiled_without_a_new_time(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    world.fill([])
+    path = world.root / next(iter(world.dated_files()))
+    stat = path.stat()
+    path.write_bytes(bytes(stat.st_size))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    found = account(world)
+    assert (len(found.damage), len(found.lost), found.removed) == (1, 2, 0)

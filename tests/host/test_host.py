@@ -109,7 +109,7 @@ def test_host_waits_for_a_step_before_another_configuration_is_used(hosted, monk
         assert not running.is_alive()
 
 
-def test_host_takes_in_what_the_worker_has_done_before_another_configuration_is_used(hosted):
+def test_host_takes_in_what_is_done_before_another_configuration(hosted):
     world = hosted.world
     toml = f"{TOML}{ASK}"
     world.put("recalld.toml", toml)
