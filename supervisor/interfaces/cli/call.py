@@ -27,7 +27,7 @@ from ...text.record import record
 from ..locate import workspace_of
 
 if TYPE_CHECKING:
-    from ...operations.operation import A, Caller, Operation, Q
+    from ...operations.operation import Caller
     from ...storage.control import Control
     from ...text.language import Language
     from ...workspace import Workspace
@@ -244,14 +244,16 @@ class Call:
         self.asker = Caller(**who, interface="command", keep_fresh=not self.is_served)
         return self.asker
 
-    def perform(self, operation: Operation[Q, A], request: Q | None = None) -> A:
-        """Return the answer of the operation (None: without arguments) in the workspace, for who reads the conversation."""
-        from ...operations.operation import perform
+    def perform(self, name: str, /, **arguments: Any) -> Any:
+        """Return the answer of the operation of this *name* in the workspace, for who reads the conversation."""
+        from ...operations.operation import find, perform
         from ...storage.control import kept_ids
 
+        operation = find(name)
+        request = operation.request(**arguments)
         ws, at = self.opened()
         with self.control() as control, kept_ids() as self.acts:
-            return perform(operation, ws, request or operation.request(), self.caller(at), control)
+            return perform(operation, ws, request, self.caller(at), control)
 
     @property
     def is_watched(self) -> bool:

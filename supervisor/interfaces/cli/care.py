@@ -43,14 +43,12 @@ def status(
     plan: Annotated[bool, Option("--plan", "what the next run would do, in place of the state")] = False,
 ) -> int:
     """Show what is wrong, and the state in five figures; 65 when something is wrong."""
-    from ...operations import upkeep
-
     if plan:
-        call.answer(call.perform(upkeep.plan))
+        call.answer(call.perform("plan"))
         return 0
     ws, _ = call.opened_made()
     ask, installed = supervisor_of(ws.paths.root)
-    state = call.perform(upkeep.status, upkeep.StatusRequest(ask=ask, version=installed))
+    state = call.perform("status", ask=ask, version=installed)
     sentences = (printable_line(call.render(sentence)) for sentence in state.sentences)
     shown = {**state.facts, **({"models": by_name(models)} if (models := state.facts.get("models")) else {})}
     facts = in_local_times(shown, call.zone) if everything else _figures(shown)
@@ -92,7 +90,6 @@ def fsck(
     """Account for every message; 65 when one is lost or a file is damaged."""
     from ...checks.check import Look
     from ...checks.table import account, report_faults
-    from ...operations import upkeep
     from ...protocol.config import check_made
 
     if report:
@@ -100,11 +97,11 @@ def fsck(
     ws, at = call.opened()
     mended: dict[str, object] = {}
     if accept:
-        mended["accepted"] = call.perform(upkeep.accept, upkeep.AcceptRequest(file=accept))
+        mended["accepted"] = call.perform("accept", file=accept)
     if accept_times:
-        mended["acceptedTimes"] = call.perform(upkeep.accept_times)
+        mended["acceptedTimes"] = call.perform("accept_times")
     if repair:
-        mended["repaired"] = wire(asdict(call.perform(upkeep.repair)))
+        mended["repaired"] = wire(asdict(call.perform("repair")))
     wrong: list[str] = []
     if report:
         ledger, wrong = report_faults(ws, at if call.moment() else await_quiet_end(ws, utc_now, sleep), call.renderer())
@@ -173,9 +170,8 @@ def restore(call: Call) -> int:
     workspace.
     """
     from ...checks.memory import why_unread
-    from ...operations import upkeep
 
-    done = call.perform(upkeep.restore)
+    done = call.perform("restore")
     answer = {"restored": done.restored}
     call.answer(answer | {"unread": [asdict(piece) for piece in done.unread]}, answer)
     ws, _ = call.opened()
@@ -187,9 +183,7 @@ def restore(call: Call) -> int:
 @command("index status")
 def index_status(call: Call) -> None:
     """Show what the index holds, and whether it is up to date."""
-    from ...operations import upkeep
-
-    inventory = call.perform(upkeep.index_status)
+    inventory = call.perform("index_status")
     sentence = msgid(
         "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`"
     )
@@ -201,9 +195,8 @@ def index_status(call: Call) -> None:
 def index_rebuild(call: Call) -> int:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     from ...host.jobs import make_vectors
-    from ...operations import upkeep
 
-    changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest()))
+    changes = asdict(call.perform("index_rebuild"))
     ws, _ = call.opened()
     _, fault = make_vectors(ws, utc_now)
     held = _held(ws.index.inventory())

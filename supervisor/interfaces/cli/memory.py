@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
@@ -28,16 +29,13 @@ def write(
     item: Annotated[int | None, Option("--item", "which item of that line ends, if it has several: 1 is the first")] = None,
 ) -> None:
     """Add a line to the long-term memory; it is safe when the command returns."""
-    from ...operations import long_term
-
     if replaces is not None and not replaces.strip():  # a variable of a shell that is empty
         raise BadRequest(
             "--replaces",
             Text("{ref!r} names no line, and nothing was changed; give number and digest, as in 42@1f3a9c0d", ref=replaces),
         )
     call.opened_made()
-    request = long_term.WriteRequest(content=text, source=source, replaces=replaces or "", item=item)
-    entry = call.perform(long_term.write, request)
+    entry = call.perform("write", content=text, source=source, replaces=replaces or "", item=item)
     if not entry.is_shown:
         from ..tools.definitions import not_shown
 
@@ -62,17 +60,14 @@ def read(
     stats: Annotated[bool, Option("--stats", "count the lines by source instead, with the first and the last day")] = False,
 ) -> None:
     """Print lines of the long-term memory, numbered as `delete` takes them; without any option the last ten."""
-    from ...operations import long_term
-
     if sum((line is not None, (start, end) != (None, None), recent is not None, stats)) > 1:
         raise BadRequest("read", Text("it takes a line, or --start and --end, or --recent, or --stats"))
     if stats:
-        counts = call.perform(long_term.stats, None)
+        counts = call.perform("stats")
         call.answer(counts, wire({**counts, "sources": by_name(counts["sources"]), "date_range": counts["date_range"] or None}))
         return
     first = line if line is not None else start
-    request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
-    page = call.perform(long_term.read, request)
+    page = call.perform("read", start=first, end=end, recent=10 if recent is None else recent)
     if line is not None and page.total and not any(shown.number == line for shown in page.lines):
         raise BadRequest("read", Text("there is no line {line}; without a number the last ones are shown", line=line))
     if not (call.json or page.total):
@@ -88,9 +83,7 @@ def delete(
     call: Call, lines: Annotated[list[str], Argument("number and digest, as in 42@1f3a9c0d; `read` shows them")]
 ) -> None:
     """Delete lines of the long-term memory; none of them if one has changed."""
-    from ...operations import long_term
-
-    done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines))
+    done = call.perform("delete", lines=lines)
     fields = {"deleted": done.count, "total": done.total}
     call.answer({"path": done.path, **fields}, fields)
     call.tell_undo()
@@ -105,9 +98,7 @@ def invalidate(
     reason: Annotated[str, Option("--reason", "why it is no longer true")] = "",
 ) -> None:
     """End what is no longer true; it stays, and is shown only where the past is asked for."""
-    from ...operations import long_term
-
-    done = call.perform(long_term.invalidate, long_term.InvalidateRequest(target=target, reason=reason))
+    done = call.perform("invalidate", target=target, reason=reason)
     fields = {"place": done.place, "text": done.text, "until": str(done.until)}
     sentence = Text("{place} is no longer true from {until} on; it is shown only where the past is asked for.", **fields)
     call.answer(fields, sentence)
@@ -121,9 +112,7 @@ def summarize(
     again: Annotated[bool, Option("--again", "all of it, not only what is new")] = False,
 ) -> None:
     """Write a session, or what is new in it, as one line of the long-term memory."""
-    from ...operations import long_term
-
-    entry = call.perform(long_term.summarize, long_term.SummarizeRequest(session=session, again=again))
+    entry = call.perform("summarize", session=session, again=again)
     fields: dict[str, object] = {"session": session, "line": None, "new": False}
     if entry:
         fields |= {"line": entry.line, "new": entry.is_new, "path": entry.path}
@@ -151,8 +140,6 @@ def forget(
     yes: Annotated[bool, Option("--yes", "without asking")] = False,
 ) -> None:
     """Delete words from every place of the workspace, for good; shows first what would go, and asks."""
-    from ...operations import forget as operations
-
     named = {"message": message, "line": line, "match": match, "session": session, "day": day, "file": file}
     given = {by: value for by, value in named.items() if value is not None} | ({"removed": ""} if removed else {})
     if len(given) != 1:
@@ -160,10 +147,7 @@ def forget(
             "forget", Text("give exactly one of --message, --line, --match, --session, --day, --file and --removed")
         )
     by, value = next(iter(given.items()))
-
-    def ask(**more: Any) -> Forgotten:
-        return call.perform(operations.forget, operations.ForgetRequest(by=by, value=value, **more))
-
+    ask = partial(call.perform, "forget", by=by, value=value)
     shown = ask()
     # before a line is printed: nobody may read the output to its end
     done = ask(yes=True, shown=shown.digest) if yes and not shown.is_empty else None
@@ -201,9 +185,7 @@ def undo(
     act: Annotated[str, Argument("an id in CHANGES.md, such as w-3f9a2c11")],
 ) -> None:
     """Undo a change of memory, as long as no later change depends on it."""
-    from ...operations import undo as operations
-
-    done = call.perform(operations.undo, operations.UndoRequest(id=act))
+    done = call.perform("undo", id=act)
     lines = [Text("undone: {what}", what=done.what) if done.done else Text("it was undone already; nothing changes.")]
     lines += [Text("  taken away: {text}", text=shortened(item)) for item in done.taken]
     lines += [Text("  there again: {text}", text=shortened(item)) for item in done.back]
@@ -221,12 +203,8 @@ def prune(
     dry_run: Annotated[bool, Option("--dry-run", "list the files, and move none")] = False,
 ) -> None:
     """Move old dated files that a model's summary covers to trash/, where `undo` finds them; nothing does it by itself."""
-    from ...operations import prune as operations
-
-    request = operations.PruneRequest(
-        summary_days=summary_days, recent_days=recent_days, keep_longterm=keep_longterm, dry_run=dry_run
-    )
-    done = call.perform(operations.prune, request)
+    limits = {"summary_days": summary_days, "recent_days": recent_days, "keep_longterm": keep_longterm}
+    done = call.perform("prune", **limits, dry_run=dry_run)
     moved = msgid("no file went to trash/.")
     if dry_run:
         moved = msgid("files that would go to trash/: {count} ({bytes} bytes)")

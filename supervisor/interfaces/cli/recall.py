@@ -37,10 +37,7 @@ def inject(
     project: Annotated[str, Option("--project", "the folder in which it is asked", metavar="DIR")] = "",
 ) -> None:
     """Print the memory block for an input, and nothing else."""
-    from ...operations import recall
-
-    request = recall.InjectRequest(question=query, known=known or (), project=project)
-    injection = call.perform(recall.inject, request)
+    injection = call.perform("inject", question=query, known=known or (), project=project)
     if not injection.memory:
         left_out = {why for _, why in injection.left_out} | ({"group"} if injection.receipt.chat != "direct" else set())
         call.say(_why_empty(injection.result, left_out) if injection.receipt.question.strip() else _NOT_ASKED)
@@ -60,9 +57,7 @@ def context(
     text: Annotated[bool, Option("--text", "as text, in place of messages as JSON")] = False,
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
-    from ...operations import recall
-
-    injection = call.perform(recall.context, recall.ContextRequest(question=query, system=system))
+    injection = call.perform("context", question=query, system=system)
     if not_whole := why_not_whole(injection.result):
         call.say(not_whole)
     if text and not call.json:
@@ -78,16 +73,13 @@ def search(
     limit: Annotated[int, Option("--limit", "hits at most", least=1)] = 10,
 ) -> None:
     """Find memories: path, lines, score."""
-    from ...operations import long_term, recall
-
-    result = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit))
+    result = call.perform("search", query=query, limit=limit)
     if not result.hits:
         call.say(_why_empty(result) if query.strip() else NOT_ASKED)
     elif not_whole := why_not_whole(result):
         call.say(not_whole)
     if call.json:
-        every = long_term.ReadRequest(start=1, end=_EVERY)
-        refs = refs_of(result.hits, lambda: call.perform(long_term.read, every).lines)
+        refs = refs_of(result.hits, lambda: call.perform("read", start=1, end=_EVERY).lines)
         call.answer([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(result.hits, refs, strict=True)])
     for hit in () if call.json else result.hits:
         line = " ".join(hit.unit.text.split())
@@ -103,11 +95,9 @@ def get(
     lines: Annotated[int | None, Option("--lines", "how many")] = None,
 ) -> None:
     """Print exact lines of a memory file."""
-    from ...operations import recall
     from ...protocol.attachments import digest_in_name
 
-    request = recall.GetRequest(path=path, start=start, lines=lines)
-    result = call.perform(recall.get, request)
+    result = call.perform("get", path=path, start=start, lines=lines)
     if not call.json and digest_in_name(path) and not (call.session or call.chat):  # an absolute path opens from any folder
         result = replace(result, text=result.text.replace(path, str(call.opened()[0].paths.root / path)))
     call.answer(asdict(result), [result.text])
@@ -119,9 +109,7 @@ def why(
     turn: Annotated[str | None, Argument("a turn's id; without it, the newest")] = None,
 ) -> None:
     """Show what was put before the assistant in a turn, what was not, and why."""
-    from ...operations import recall
-
-    receipt = call.perform(recall.why, recall.WhyRequest(turn=turn))
+    receipt = call.perform("why", turn=turn)
     if call.json:
         call.answer(asdict(receipt))
     else:

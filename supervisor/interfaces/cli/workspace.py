@@ -174,9 +174,7 @@ def worker(
 
 
 def _archive(call: Call) -> int:
-    from ...operations import upkeep
-
-    done = call.perform(upkeep.archive)
+    done = call.perform("archive")
     call.answer({"archived": len(done.files), "files": sorted(set(done.files.values()))})
     if not done.left:
         return 0
@@ -186,9 +184,7 @@ def _archive(call: Call) -> int:
 @command("summary redo")
 def summary_redo(call: Call, period: Annotated[str, Argument("a day like 2026-01-28, or a month like 2026-01")]) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
-    from ...operations import upkeep
-
-    group = call.perform(upkeep.redo, upkeep.RedoRequest(period=period))
+    group = call.perform("redo", period=period)
     call.answer({"group": group, "queued": True}, Text("{group} is queued; a supervisor takes it in.", group=group))
 
 

@@ -25,7 +25,7 @@ from starlette.routing import Route
 from ...longterm.lines import parse_entry
 from ...operations import long_term
 from ...operations.codec import from_json, refuse_unknown, to_json
-from ...operations.operation import LEFT, NAMES, NoArguments, find
+from ...operations.operation import LEFT, NAMES, find
 from ...storage.errors import BadRequest, StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from .site import Site, json_object, query
@@ -74,7 +74,7 @@ async def _text(site: Site, request: Request) -> Response:
     query(request)
     if request.method == "PUT":
         return await _put_text(site, request)
-    answer = await site.perform(request, long_term.long_term_text, NoArguments())
+    answer = await site.ask(request, "long_term_text")
     return JSONResponse(to_json({"content": answer.text}), headers={"ETag": f'"{answer.etag}"'})
 
 
@@ -84,9 +84,8 @@ async def _put_text(site: Site, request: Request) -> Response:
     refuse_no_text("content", content)
     tags = [tag.strip() for tag in request.headers.get("if-match", "*").split(",")]
     etag = None if "*" in tags else tags[0].strip('"')
-    replacement = long_term.ReplaceRequest(content=str(content), etag=etag)
     try:
-        done = await site.perform(request, long_term.replace_long_term, replacement)
+        done = await site.ask(request, "replace_long_term", content=str(content), etag=etag)
     except StaleText as stale:
         sentence = stale.in_language(site.language(request))
         more = {"code": stale.code, "content": stale.text, "yours": content}
@@ -96,7 +95,7 @@ async def _put_text(site: Site, request: Request) -> Response:
 
 async def _get_stats(site: Site, request: Request) -> Response:
     query(request)
-    return JSONResponse(await site.perform(request, long_term.stats, NoArguments()))
+    return JSONResponse(await site.ask(request, "stats"))
 
 
 async def _get_recent(site: Site, request: Request) -> Response:
@@ -105,7 +104,7 @@ async def _get_recent(site: Site, request: Request) -> Response:
     if not 1 <= count <= _MOST_RECENT:
         allowed = Text("a whole number from {least} to {most}", least=1, most=_MOST_RECENT)
         raise BadRequest("count", Text("{value} is not allowed, give {allowed}", value=repr(text[:40]), allowed=allowed))
-    lines = await site.perform(request, long_term.read, long_term.ReadRequest(recent=count))
+    lines = await site.ask(request, "read", recent=count)
     return JSONResponse(to_json({"content": str(lines)}))
 
 
@@ -121,9 +120,7 @@ async def _search(site: Site, request: Request) -> Response:
 async def _sum_up(site: Site, request: Request) -> Response:
     query(request)
     await _body(request)
-    written = await site.perform(
-        request, long_term.summarize, long_term.SummarizeRequest(session=request.path_params["session_id"])
-    )
+    written = await site.ask(request, "summarize", session=request.path_params["session_id"])
     entry = parse_entry(written.text) if written else None
     summary = entry.content if entry else written.text if written else ""
     nothing = Text("nothing in this session is worth a line.")

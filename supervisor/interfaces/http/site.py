@@ -23,7 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from ...operations.codec import refuse_unknown
-from ...operations.operation import Caller, Operation
+from ...operations.operation import Caller, Operation, find
 from ...protocol.paths import WorkspacePaths
 from ...storage.clock import Clock
 from ...storage.control import acting
@@ -112,6 +112,11 @@ class Site:
                 return self.answers.perform(operation, typed, caller or self.caller(request))
 
         return await self.run(answer)
+
+    async def ask(self, request: Request, name: str, /, **arguments: Any) -> Any:
+        """Return the answer of the operation of this *name*, for the owner."""
+        operation = await self.run(find, name)
+        return await self.perform(request, operation, operation.request(**arguments))
 
     async def run(self, function: Callable[..., A], *arguments: Any) -> A:
         """Return what the function returns; it runs in a thread, since it waits for files or locks."""

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from ...index.hit import Hit, SearchResult
-from ...operations import days as operations
-from ...operations import recall
 from ...operations.days import DayCount, SummaryAnswer, period_in
 from ...storage.errors import NotFound, StaleText
 from ..wording import why_no_hits, why_not_whole
@@ -34,7 +32,7 @@ _LEAST_BUSY: Final = 8
 
 async def calendar(view: View) -> Response:
     """Show a year: the newest, or the one that is asked for."""
-    answer = await view.ask(operations.days, operations.DaysRequest())
+    answer = await view.ask("days")
     today = view.site.workspace.today(view.site.clock())
     year = view.number("year", max(answer.years, default=today.year))
     if year not in (*answer.years, today.year):
@@ -55,7 +53,7 @@ async def period(view: View) -> Response:
     """Show a day or a month."""
     label = view.request.path_params["label"]
     shown = period_in("day", label)
-    summary = await view.ask(operations.summary, operations.SummaryRequest(period=label))
+    summary = await view.ask("summary", period=label)
     return await (_day if shown.kind == "day" else _month)(view, label, summary)
 
 
@@ -64,11 +62,10 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
     chosen = summary.lines[line].sources if summary and 0 <= line < len(summary.lines) else ()
     wanted = view.number("whole", int(chosen[0]) if chosen else view.number("start"))
     identity = view.query("id")[:400]
-    request = operations.DayRequest(day=label, start=wanted // _PAGE * _PAGE, limit=_PAGE, around=identity)
-    answer = await view.ask(operations.day, request)
+    answer = await view.ask("day", day=label, start=wanted // _PAGE * _PAGE, limit=_PAGE, around=identity)
     if identity:
         chosen = tuple(str(answer.start + n) for n, message in enumerate(answer.messages) if message.id == identity)
-    of_year = () if summary else (await view.ask(operations.days, operations.DaysRequest(year=int(label[:4])))).summaries
+    of_year = () if summary else (await view.ask("days", year=int(label[:4]))).summaries
     return await view.show(
         "day.html",
         "days",
@@ -85,7 +82,7 @@ async def _day(view: View, label: str, summary: SummaryAnswer | None) -> Respons
 
 
 async def _month(view: View, label: str, summary: SummaryAnswer | None) -> Response:
-    answer = await view.ask(operations.days, operations.DaysRequest(year=int(label[:4])))
+    answer = await view.ask("days", year=int(label[:4]))
     of_month = [day for day in answer.days if day.day.isoformat().startswith(label)]
     if not of_month and summary is None:
         raise NotFound(f"memory/summary/{label}.md")
@@ -106,14 +103,14 @@ async def edit(view: View) -> Response:
     label = view.request.path_params["label"]
     period_in("period", label)
     if view.request.method == "GET":
-        summary = await view.ask(operations.summary, operations.SummaryRequest(period=label))
+        summary = await view.ask("summary", period=label)
         if summary is None:
             raise NotFound(f"memory/summary/{label}.md")
         return await view.show("summary_edit.html", "days", label=label, text=summary.text, etag=summary.etag)
     form = await view.form()
     text, etag = form.get("text", ""), form.get("etag", "")
     try:
-        await view.ask(operations.edit_summary, operations.EditSummaryRequest(period=label, text=text, etag=etag or None))
+        await view.ask("edit_summary", period=label, text=text, etag=etag or None)
     except StaleText as stale:
         both = {"text": text, "theirs": stale.text, "etag": stale.etag}
         return await view.show("summary_edit.html", "days", 412, label=label, **both)
@@ -172,7 +169,7 @@ async def search(view: View) -> Response:
     query = view.query("q")[:_CHARS]
     result: SearchResult | None = None
     if query.strip():
-        result = await view.ask(recall.search, recall.SearchRequest(query=query, limit=_LIMIT))
+        result = await view.ask("search", query=query, limit=_LIMIT)
     return await view.show(
         "search.html",
         "search",

@@ -15,12 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from ...longterm.lines import cut, filled, parse_entry
-from ...operations import days, long_term, upkeep
-from ...operations import forget as forgetting
-from ...operations import history as session_list
 from ...operations.days import DayCount
-from ...operations.long_term import ReplaceRequest, long_term_text, replace_long_term
-from ...operations.operation import NoArguments
+from ...operations.history import MOST_SESSIONS
 from ...storage.errors import BadRequest, StaleText
 from .views import View, go, own_address
 from .wording import mend
@@ -38,13 +34,13 @@ _NEWEST: Final = 8
 
 async def today(view: View) -> Response:
     """Show the page."""
-    state = await view.ask(upkeep.status, upkeep.StatusRequest())
-    counted = await view.ask(days.days, days.DaysRequest())
+    state = await view.ask("status")
+    counted = await view.ask("days")
     present = view.site.workspace.today(view.site.clock())
     last, newest = counted.days[-1] if counted.days else None, None
     if last:
         start = max(0, last.messages - _NEWEST)
-        newest = await view.ask(days.day, days.DayRequest(day=last.day.isoformat(), start=start, limit=_NEWEST))
+        newest = await view.ask("day", day=last.day.isoformat(), start=start, limit=_NEWEST)
     return await view.show(
         "today.html",
         "today",
@@ -63,7 +59,7 @@ async def today(view: View) -> Response:
 async def file_now(view: View) -> Response:
     """File what waits, and lead back."""
     await view.form()
-    await view.ask(upkeep.archive, NoArguments())
+    await view.ask("archive")
     return go("/")
 
 
@@ -77,7 +73,7 @@ def _strip(counted: Sequence[DayCount], today: date) -> list[Mapping[str, Any]]:
 
 async def health(view: View) -> Response:
     """Show what each check finds, and what mends it; with `all` the slow checks run now."""
-    findings = await view.ask(upkeep.examine, upkeep.ExamineRequest(slow=bool(view.query("all"))))
+    findings = await view.ask("examine", slow=bool(view.query("all")))
     return await view.show(
         "health.html",
         "health",
@@ -99,7 +95,7 @@ async def panel(view: View) -> Response:
     """Show the file, or its editor with `edit`; save what the editor sends."""
     if view.request.method == "POST":
         return await _save(view)
-    answer = await view.ask(long_term_text, NoArguments())
+    answer = await view.ask("long_term_text")
     if view.query("edit"):
         return await view.show("memory_edit.html", "memory", file=answer.path, text=answer.text, etag=answer.etag)
     lines = filled(cut(answer.text))
@@ -111,7 +107,7 @@ async def panel(view: View) -> Response:
         file=answer.path,
         lines=[(line, parse_entry(line.text)) for line in reversed(shown)],
         total=len(lines),
-        stats=await view.ask(long_term.stats, NoArguments()),
+        stats=await view.ask("stats"),
         saved=bool(view.query("saved")),
         wanted=wanted,
     )
@@ -121,7 +117,7 @@ async def _save(view: View) -> Response:
     form = await view.form()
     text, etag = form.get("content", "").replace("\r\n", "\n"), form.get("etag", "")
     try:
-        await view.ask(replace_long_term, ReplaceRequest(content=text, etag=etag or None))
+        await view.ask("replace_long_term", content=text, etag=etag or None)
     except StaleText as stale:
         both = {"text": text, "theirs": stale.text, "etag": stale.etag}
         return await view.show("memory_edit.html", "memory", 412, file=str(stale.path), **both)
@@ -133,8 +129,7 @@ async def _save(view: View) -> Response:
 
 async def sessions(view: View) -> Response:
     """Show the sessions; *done* and *session* of the address say what a press without scripts did."""
-    limit = session_list.MOST_SESSIONS if view.query("all") else _FIRST_SESSIONS
-    answer = await view.ask(session_list.sessions, session_list.SessionsRequest(limit=limit))
+    answer = await view.ask("sessions", limit=MOST_SESSIONS if view.query("all") else _FIRST_SESSIONS)
     has_model = not view.site.workspace.extracting
     return await view.show(
         "sessions.html", "sessions", found=answer, done=view.query("done"), line=view.number("line"), has_model=has_model
@@ -144,7 +139,7 @@ async def sessions(view: View) -> Response:
 async def summarize(view: View) -> Response:
     """Keep a session as a line, for a browser without scripts."""
     form = await view.form()
-    written = await view.ask(long_term.summarize, long_term.SummarizeRequest(session=form.get("session", "")))
+    written = await view.ask("summarize", session=form.get("session", ""))
     return go("/sessions?" + urlencode({"done": "kept", "line": written.line} if written else {"done": "nothing"}))
 
 
@@ -158,9 +153,7 @@ async def forget(view: View) -> Response:
     form = await view.form()
     by, value, back = form.get("by", ""), form.get("value", ""), form.get("back", "")
     try:
-        done = await view.ask(
-            forgetting.forget, forgetting.ForgetRequest(by=by, value=value, yes=True, shown=form.get("shown", ""))
-        )
+        done = await view.ask("forget", by=by, value=value, yes=True, shown=form.get("shown", ""))
     except BadRequest as error:
         if error.field != "shown":
             raise
@@ -169,7 +162,7 @@ async def forget(view: View) -> Response:
 
 
 async def _preview(view: View, by: str, value: str, back: str, *, has_changed: bool = False) -> Response:
-    shown = await view.ask(forgetting.forget, forgetting.ForgetRequest(by=by, value=value))
+    shown = await view.ask("forget", by=by, value=value)
     return await view.show(
         "forget.html",
         _place_of(by),

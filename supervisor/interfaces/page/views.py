@@ -17,7 +17,6 @@ from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from ...operations.operation import A, Operation, Q
 from ...storage.texts import Text, msgid, render, template
 from ...text.foreign_text import printable
 from ...text.language import Language
@@ -109,9 +108,9 @@ class View:
         text = self.query(name)
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise
 
-    async def ask(self, operation: Operation[Q, A], request: Q) -> A:
-        """Return the answer of an operation, for the owner."""
-        return await self.site.perform(self.request, operation, request)
+    async def ask(self, name: str, /, **arguments: Any) -> Any:
+        """Return the answer of the operation of this *name*, for the owner."""
+        return await self.site.ask(self.request, name, **arguments)
 
     async def form(self) -> dict[str, str]:
         """Return the fields of the form that was sent; HTTPException (403) without its token."""
