@@ -25,7 +25,7 @@ from ..operations import undo as undoing
 from ..operations.days import DayAnswer, DaysAnswer, SummaryAnswer
 from ..operations.forget import Forgotten
 from ..operations.history import SessionsAnswer
-from ..operations.operation import LEFT, A, Caller, NoArguments, Operation, Q, perform
+from ..operations.operation import LEFT, A, Caller, Operation, perform
 from ..operations.prune import Pruned
 from ..operations.undo import Undone
 from ..operations.upkeep import CheckAnswer
@@ -92,8 +92,7 @@ class Memory:
         written to turns/. `turns.overflow` works as for `context`.
         """
         ids = listed("known", known, Text("ids"))
-        request = recall.InjectRequest(question=question, known=ids, project=project)
-        return self._perform(recall.inject, request, session, chat)
+        return self._perform(recall.inject, session, chat, question=question, known=ids, project=project)
 
     def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:
         """
@@ -102,7 +101,7 @@ class Memory:
         The session's running summary is part of it, if one is kept. With `turns.overflow` messages that no longer fit the
         history are summed up first, which may ask the model.
         """
-        return self._perform(recall.context, recall.ContextRequest(question=question, system=system), session, chat)
+        return self._perform(recall.context, session, chat, question=question, system=system)
 
     def conversation(
         self, llm: ChatStream | None = None, system_prompt: str = "", *, settings: object = None, session: str | None = None
@@ -125,7 +124,7 @@ class Memory:
 
     def why(self, turn: str | None = None) -> Receipt:
         """Return the receipt of a turn (by its id or the beginning of it; None: the newest): what was shown, and why."""
-        return self._perform(recall.why, recall.WhyRequest(turn=turn))
+        return self._perform(recall.why, turn=turn)
 
     # ── looking things up ────────────────────────────────────────────────────
 
@@ -139,7 +138,7 @@ class Memory:
 
     def find(self, query: str, limit: int = 10, *, session: str = "", chat: str = "") -> SearchResult:
         """Return the hits of `search` and how they were found; without hits, why there are none."""
-        return self._perform(recall.search, recall.SearchRequest(query=query, limit=limit), session, chat)
+        return self._perform(recall.search, session, chat, query=query, limit=limit)
 
     def get(self, path: str, start: int = 1, lines: int | None = None, *, session: str = "", chat: str = "") -> Lines:
         """
@@ -148,33 +147,33 @@ class Memory:
         The lines of "history.json#<id>" are those of the message with this id, even if a dated file holds it by now. Lines that
         the readers of the *session* may not see are blank; if they may see none, there is no such file.
         """
-        return self._perform(recall.get, recall.GetRequest(path=path, start=start, lines=lines), session, chat)
+        return self._perform(recall.get, session, chat, path=path, start=start, lines=lines)
 
     # ── days, sessions, health ────────────────────────────────────────
 
     def days(self, year: int | None = None) -> DaysAnswer:
         """Return how many messages memory has of each day (of the *year*), and which days and months have a summary."""
-        return self._perform(days.days, days.DaysRequest(year=year))
+        return self._perform(days.days, year=year)
 
     def day(self, day: str, start: int = 0, limit: int = 200) -> DayAnswer:
         """Return the messages of a day ("2026-01-28"), *limit* from number *start* on; NotFound if there is nothing of it."""
-        return self._perform(days.day, days.DayRequest(day=day, start=start, limit=limit))
+        return self._perform(days.day, day=day, start=start, limit=limit)
 
     def summary(self, period: str) -> SummaryAnswer | None:
         """Return the summary of a day or a month ("2026-01"), each line with what it comes from; None if there is none."""
-        return self._perform(days.summary, days.SummaryRequest(period=period))
+        return self._perform(days.summary, period=period)
 
     def edit_summary(self, period: str, text: str, etag: str | None = None) -> SummaryAnswer | None:
         """Replace the text of a summary by a person's; StaleText if it is not the version *etag* any more."""
-        return self._perform(days.edit_summary, days.EditSummaryRequest(period=period, text=text, etag=etag))
+        return self._perform(days.edit_summary, period=period, text=text, etag=etag)
 
     def sessions(self, limit: int = 100) -> SessionsAnswer:
         """Return the sessions that messages name, the one talked in last first, and how far each is summed up."""
-        return self._perform(history.sessions, history.SessionsRequest(limit=limit))
+        return self._perform(history.sessions, limit=limit)
 
     def examine(self, *, slow: bool = False) -> list[CheckAnswer]:
         """Return what each check finds; without *slow*, what the slow checks found last."""
-        return self._perform(upkeep.examine, upkeep.ExamineRequest(slow=slow))
+        return self._perform(upkeep.examine, slow=slow)
 
     def append(self, messages: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[str]:
         """
@@ -182,7 +181,7 @@ class Memory:
 
         BadRequest, and none is added, if one is no message, has an unknown role, or has a createdAt that can't be read.
         """
-        return self._perform(history.append, history.AppendRequest(messages=history.as_messages(messages)))
+        return self._perform(history.append, messages=history.as_messages(messages))
 
     # ── the long-term lines ──────────────────────────────────────────────────
 
@@ -206,14 +205,14 @@ class Memory:
         items in it the one that *content* is about, or that has the number *item*. StaleLine, and nothing is written, if it is
         another one by now; BadRequest if it has ended already, or which item ends can't be told.
         """
-        request = long_term.WriteRequest(content=content, source=source, replaces=replaces, item=item)
-        return self._perform(long_term.write, request, session, chat)
+        line = {"content": content, "source": source, "replaces": replaces, "item": item}
+        return self._perform(long_term.write, session, chat, **line)
 
     def read(
         self, start: int | None = None, end: int | None = None, recent: int = 10, *, session: str = "", chat: str = ""
     ) -> LongTermLines:
         """Return lines *start* to *end* (None: line *start* alone), clamped to the file; without both the *recent* last."""
-        return self._perform(long_term.read, long_term.ReadRequest(start=start, end=end, recent=recent), session, chat)
+        return self._perform(long_term.read, session, chat, start=start, end=end, recent=recent)
 
     def delete(self, lines: Iterable[str], *, session: str = "", chat: str = "") -> Deleted:
         """
@@ -222,7 +221,7 @@ class Memory:
         StaleLine, and nothing is deleted, if one is no longer the line that was seen, or is a line that *chat* may not see.
         """
         refs = [lines] if isinstance(lines, str) else listed("lines", lines, Text("ids"))
-        return self._perform(long_term.delete, long_term.DeleteRequest(lines=refs), session, chat)
+        return self._perform(long_term.delete, session, chat, lines=refs)
 
     def invalidate(self, target: str, reason: str = "") -> Ended:
         """
@@ -231,15 +230,15 @@ class Memory:
         *target* is a line of the long-term file ("42@1f3a9c0d"), a message, by its id, or a line of a summary
         ("memory/summary/2026-01-15.md#L7").
         """
-        return self._perform(long_term.invalidate, long_term.InvalidateRequest(target=target, reason=reason))
+        return self._perform(long_term.invalidate, target=target, reason=reason)
 
     def undo(self, act: str) -> Undone:
         """Take the act of this id in CHANGES.md back; BadRequest, and nothing changes, where something was built on it."""
-        return self._perform(undoing.undo, undoing.UndoRequest(id=act))
+        return self._perform(undoing.undo, id=act)
 
     def prune(self, summary_days: int = 180, *, dry_run: bool = False) -> Pruned:
         """Move dated files of days so long ago to trash/, where a model's summary covers them; `undo` brings them back."""
-        return self._perform(pruning.prune, pruning.PruneRequest(summary_days=summary_days, dry_run=dry_run))
+        return self._perform(pruning.prune, summary_days=summary_days, dry_run=dry_run)
 
     def forget(
         self, by: str, value: str = "", *, yes: bool = False, shown: str = "", session: str = "", chat: str = ""
@@ -251,12 +250,11 @@ class Memory:
         person deleted by hand). *shown* is the `digest` of the answer without *yes*: then nothing else is forgotten than
         what that showed. BadRequest for words that stand in a third of all messages, or say nothing; in a group.
         """
-        request = forgetting.ForgetRequest(by=by, value=value, yes=yes, shown=shown)
-        return self._perform(forgetting.forget, request, session, chat)
+        return self._perform(forgetting.forget, session, chat, by=by, value=value, yes=yes, shown=shown)
 
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
-        return self._perform(long_term.stats, NoArguments(), session, chat)
+        return self._perform(long_term.stats, session, chat)
 
     def summarize(self, session: str, *, again: bool = False, llm: ChatStream | None = None) -> Written | None:
         """
@@ -266,7 +264,7 @@ class Memory:
         writes the line, as in `conversation`; None: the configured model, within the calls of the day, or without a model an
         extract, which says so. NoSummary if the model wrote none; BadRequest if no message names the session.
         """
-        return self._perform(long_term.summarize, long_term.SummarizeRequest(session=session, again=again, llm=llm))
+        return self._perform(long_term.summarize, session=session, again=again, llm=llm)
 
     def summarize_overflow(self, session: str = "", *, llm: ChatStream | None = None) -> Written | None:
         """
@@ -274,11 +272,11 @@ class Memory:
 
         Call this before loading the history. None if too little has left, or the model wrote nothing; it is asked again later.
         """
-        return self._perform(long_term.summarize_overflow, long_term.OverflowRequest(session=session, llm=llm))
+        return self._perform(long_term.summarize_overflow, session=session, llm=llm)
 
     def get_history_with_summary(self, session: str = "") -> list[dict[str, Any]]:
         """Return the last `conversation.max_history` messages as {role, content}, without those of tools."""
-        return self._perform(history.recent, history.HistoryRequest(session=session))
+        return self._perform(history.recent, session=session)
 
     @property
     def long_term(self) -> LongTermFile:
@@ -298,14 +296,14 @@ class Memory:
 
         Nothing is rebuilt (`shared`) if another process keeps the index locked for longer than *wait_s* seconds.
         """
-        return self._perform(upkeep.index_rebuild, upkeep.RebuildRequest(wait_s=wait_s))
+        return self._perform(upkeep.index_rebuild, wait_s=wait_s)
 
     def audience(self, session: str = "", chat: str = "") -> Audience:
         """Return who reads the *chat* of the *session*, and what they may see."""
         return self._caller(session, chat).audience(self.workspace)
 
-    def _perform(self, operation: Operation[Q, A], request: Q, session: str = "", chat: str = "") -> A:
-        return perform(operation, self.workspace, request, self._caller(session, chat), self._control)
+    def _perform(self, operation: Operation[A], session: str = "", chat: str = "", /, **arguments: Any) -> A:
+        return perform(operation, self.workspace, arguments, self._caller(session, chat), self._control)
 
     def _caller(self, session: str = "", chat: str = "") -> Caller:
         return Caller(session=session, chat=chat, clock=self._clock, keep_fresh=self._keep_fresh)

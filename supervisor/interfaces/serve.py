@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from ..host.answering import FileTurns
     from .http.server import HttpThread
 
-#: The types of a request and of an answer.
-Q = TypeVar("Q")
+#: The type of an answer.
 A = TypeVar("A")
 #: Seconds that a command without an operation may take.
 _WITHIN_S: Final = 2.0
@@ -170,10 +169,10 @@ class Answers:
         """The present workspace."""
         return self._served()
 
-    def perform(self, operation: Operation[Q, A], request: Q, caller: Caller) -> A:
+    def perform(self, operation: Operation[A], arguments: Mapping[str, Any], caller: Caller) -> A:
         """Return the answer of an operation for an interface of this process; SupervisorError if there is none."""
         with self._changing if operation.changes else contextlib.nullcontext():
-            return perform(operation, self._served(), request, caller)
+            return perform(operation, self._served(), arguments, caller)
 
     def within_s(self, request: Request) -> float:
         """Return how long the answer may take, in seconds."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from ..context.render import escaped, shown
 from ..index.hit import Passage
@@ -30,7 +30,7 @@ from ..storage.texts import Text
 from ..text.language import Language, is_small_talk
 from ..text.record import record
 from ..workspace import Workspace
-from .operation import Caller, Request, Visible, one_of, operation, perform
+from .operation import Bounds, Caller, Visible, operation, perform
 
 #: How long it waits for a history.json that can't be read, in seconds: a client waits for it.
 _PATIENCE_S: Final = 0.1
@@ -59,23 +59,20 @@ class Opening:
     tokens: int = 0
 
 
-@record(kw_only=True)
-class OpeningRequest(Request):
+@operation("opening", owner=True)
+def opening(
+    memory: Visible,
+    project: str = "",
+    session: str = "",
+    start: Annotated[str, Bounds(choices=STARTS)] = "startup",
+    tokens: int = 0,
+) -> Opening:
     """
-    The folder *project* in which a client begins, its *session*, and the *start*: startup, resume, clear or compact.
+    Return what a session begins with: pinned lines, the newest long-term lines, and where talk stopped in the project.
 
-    The block has at most *tokens*, and at most `context.start_tokens`, which 0 stands for.
+    The folder *project* is that in which a client begins its *session*; *start* is startup, resume, clear or compact. The block
+    has at most *tokens*, and at most `context.start_tokens`, which 0 stands for.
     """
-
-    project: str = ""
-    session: str = ""
-    start: str = one_of(STARTS, "startup")
-    tokens: int = 0
-
-
-@operation("opening", OpeningRequest, owner=True)
-def opening(memory: Visible, request: OpeningRequest) -> Opening:
-    """Return what a session begins with: pinned lines, the newest long-term lines, and where talk stopped in the project."""
     from ..context.memory_block import pack
     from ..context.render import BlockLimits
     from ..context.request import Asked
@@ -88,13 +85,13 @@ def opening(memory: Visible, request: OpeningRequest) -> Opening:
     noted = memory.long_term()
     nothing: History = ()
     history = ws.attempt("history", partial(ws.shown_history.read, _PATIENCE_S), nothing)
-    stopped = where_it_stopped(history, request.project, request.session, cast("Start", request.start))
+    stopped = where_it_stopped(history, project, session, cast("Start", start))
     lines, pinned = (
         [chunk.passage for chunk in chunk_note(noted.path, text, None, "long_term")]
         for text in (noted.text, only_pinned(noted.text))
     )
     language = turn_language(Asked(stopped[-1].text if stopped else noted.text), ws.config)
-    tokens = min(request.tokens or most, most)
+    tokens = min(tokens or most, most)
     limits = BlockLimits(
         tokens=tokens - tokens // 4,
         pinned_tokens=tokens // 4,
@@ -179,11 +176,11 @@ class LookingUp:
     def remember(self, content: str, source: str, chat: Chat) -> None:
         """Write one line of the long-term file, with the channel as its source."""
         from ..longterm.lines import DEFAULT_SOURCE
-        from .long_term import WriteRequest, write
+        from .long_term import write
 
-        request = WriteRequest(content=content, source=source or DEFAULT_SOURCE)
+        entry = {"content": content, "source": source or DEFAULT_SOURCE}
         with acting("tool", "remember"):
-            perform(write, self.served(), request, self._caller(chat, "en"))
+            perform(write, self.served(), entry, self._caller(chat, "en"))
 
     def _caller(self, chat: Chat, language: Language) -> Caller:
         kind = "" if chat.is_direct else chat.kind

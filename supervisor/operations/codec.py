@@ -1,8 +1,8 @@
 """
-The JSON form of requests and answers, made from their types: camelCase names, times as text, and no field without a value.
+The JSON form of arguments and answers, made from their types: camelCase names, times as text, and no field without a value.
 
-A request is checked by pydantic against its type, and the first fault is one sentence that names the argument. pydantic comes
-with the SDK of MCP; it is loaded for the first request that comes as JSON, never by a command.
+An argument is checked by pydantic against its type, and the first fault is one sentence that names it. pydantic comes with the
+SDK of MCP; it is loaded for the first request that comes as JSON, never by a command.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from ..text.lazy_re import lazy_re
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-    from .operation import Operation
+    from .operation import Operation, Parameter
 
 #: Half an emoji, which UTF-8 can't encode.
 _HALF: Final = lazy_re("[\ud800-\udfff]")
-#: The most characters of a wrong value in a sentence.
-_MOST_SHOWN: Final = 40
 #: The texts of the faults that pydantic finds, by pydantic's names.
 _FAULTS: Final = {
     "string_type": msgid("it must be text, not {kind}"),
     "int_type": msgid("it must be a whole number, not {kind}"),
     "float_type": msgid("it must be a number, not {kind}"),
+    "json_invalid": msgid("a text must not have the character NUL or half an emoji; leave it out."),
 }
 
 
@@ -64,22 +63,32 @@ def to_json(answer: Any) -> Any:
     return _text(str(answer))
 
 
-def from_json(operation: Operation[Any, Any], given: object) -> Any:
-    """Return the request that a program gave as JSON; BadRequest, which names the argument, if it does not fit the type."""
-    from pydantic import ValidationError
-
+def from_json(operation: Operation[Any], given: object) -> dict[str, Any]:
+    """Return the arguments that a program gave as JSON; BadRequest, which names the argument, for one that is wrong."""
     if not isinstance(given, dict):
         raise BadRequest("request", Text("they are no JSON object"))
-    names = _names(operation.request)
-    refuse_unknown(given, names)
-    given = {key: int(value) if type(value) is float and value.is_integer() else value for key, value in given.items()}
+    known = json_parameters(operation)
+    refuse_unknown(given, known)
+    for name, parameter in known.items():
+        if parameter.is_required and name not in given:
+            raise BadRequest(name, Text("it is missing"))
+    return {parameter.name: _read(name, parameter, given[name]) for name, parameter in known.items() if name in given}
+
+
+def _read(name: str, parameter: Parameter, value: Any) -> Any:
+    from pydantic import ValidationError
+
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    if value is None and parameter.may_be_none:
+        return None
     try:
-        # JSON has objects for requests and arrays for sequences; pydantic's strict mode for Python refuses both
-        kind: Any = operation.request
-        return _adapter(kind).validate_json(json.dumps({names[key]: value for key, value in given.items()}))
+        # JSON has arrays for sequences; pydantic's strict mode for Python refuses them
+        argument = _adapter(parameter.kind).validate_json(json.dumps(value))
     except ValidationError as error:
-        fault = error.errors()[0]
-        raise BadRequest(camel(str(fault["loc"][0])), _text_of(fault)) from None
+        raise BadRequest(name, _text_of(error.errors()[0])) from None
+    parameter.bounds.refuse(name, argument)
+    return argument
 
 
 def refuse_unknown(given: Iterable[object], names: Collection[str]) -> None:
@@ -92,12 +101,7 @@ def refuse_unknown(given: Iterable[object], names: Collection[str]) -> None:
 
 
 def _text_of(fault: Mapping[str, Any]) -> Text:
-    if fault["type"] == "missing":
-        return Text("it is missing")
     kind = type(fault["input"]).__name__
-    if fault["type"] == "literal_error":
-        allowed = Text("one of {names}", names=fault["ctx"]["expected"].replace(" or ", ", "))
-        return Text("{value} is not allowed, give {allowed}", value=repr(fault["input"])[:_MOST_SHOWN], allowed=allowed)
     if fault["type"] == "bool_type":
         return Text("it must be {kind}, not {given}", kind=Text(msgid("true or false", "argument")), given=kind)
     return (
@@ -107,22 +111,30 @@ def _text_of(fault: Mapping[str, Any]) -> Text:
     )
 
 
-def schema(kind: type) -> dict[str, Any]:
-    """Return the JSON schema of a request's type."""
-    shape: dict[str, Any] = _adapter(kind).json_schema()
-    properties, required = shape.get("properties", {}), shape.get("required", ())
-    names = _names(kind)
-    shape["properties"] = {name: properties[shape_of] for name, shape_of in names.items()}
-    for field in fields(kind):
-        if bounds := field.metadata.get("schema"):
-            shape["properties"][camel(field.name)] |= bounds
-    shape["required"] = [name for name, shape_of in names.items() if shape_of in required]
-    return shape
+def schema(operation: Operation[Any]) -> dict[str, Any]:
+    """Return the JSON schema of the arguments of the operation."""
+    known = json_parameters(operation)
+    required = [name for name, parameter in known.items() if parameter.is_required]
+    return {"properties": {name: _shape(parameter) for name, parameter in known.items()}, "required": required}
 
 
-def _names(kind: Any) -> dict[str, str]:
-    """Return the names of the fields that JSON may have, by their names in JSON; a field for Python objects is left out."""
-    return {camel(field.name): field.name for field in fields(kind) if field.metadata.get("json", True)}
+def _shape(parameter: Parameter) -> dict[str, Any]:
+    adapter = _adapter(parameter.kind)
+    shape: dict[str, Any] = adapter.json_schema()
+    if parameter.may_be_none:
+        shape = {"anyOf": [shape, {"type": "null"}]}
+    if not parameter.is_required:
+        shape["default"] = None if parameter.default is None else adapter.dump_python(parameter.default, mode="json")
+    bounds = parameter.bounds
+    limits = {"minimum": bounds.least, "maximum": bounds.most, "maxLength": bounds.length, "enum": [*bounds.choices] or None}
+    return shape | {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def json_parameters(operation: Operation[Any]) -> dict[str, Parameter]:
+    """Return the arguments that JSON may have, by their names in JSON."""
+    from .operation import parameters
+
+    return {camel(name): parameter for name, parameter in parameters(operation).items() if parameter.bounds.in_json}
 
 
 def camel(name: str) -> str:
@@ -135,8 +147,7 @@ def camel(name: str) -> str:
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import ConfigDict, TypeAdapter
 
-    kind.__pydantic_config__ = ConfigDict(strict=True)  # pydantic reads the configuration of a plain dataclass there
-    return TypeAdapter(kind)
+    return TypeAdapter(kind, config=ConfigDict(strict=True))
 
 
 def _text(value: str) -> str:

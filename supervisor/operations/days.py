@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
-from typing import Final
+from typing import Annotated, Final
 
 from ..archive.coverage import MemoryFile
 from ..protocol.dated_file import Block
@@ -14,19 +14,12 @@ from ..storage.errors import BadRequest, NotFound, StaleText
 from ..storage.texts import Text, msgid
 from ..text.record import record
 from ..workspace import Workspace
-from .operation import Request, Visible, operation, within
+from .operation import Bounds, Visible, operation
 
 #: The most messages of one answer.
 MOST_MESSAGES: Final = 1_000
 #: Hex digits of an etag.
 ETAG: Final = 16
-
-
-@record(kw_only=True)
-class DaysRequest(Request):
-    """The days of a *year*; None: of all years."""
-
-    year: int | None = None
 
 
 @record(kw_only=True)
@@ -46,24 +39,6 @@ class DaysAnswer:
     days: tuple[DayCount, ...]
     years: tuple[int, ...]
     summaries: tuple[str, ...]
-
-
-@record(kw_only=True)
-class DayRequest(Request):
-    """
-    The messages of a *day* ("2026-01-28"), from number *start* on, counted from 0, *limit* at most.
-
-    With the id of a message in *around* they are those of the page of *limit* messages that has it.
-    """
-
-    day: str
-    start: int = 0
-    limit: int = within(200, 1, MOST_MESSAGES)
-    around: str = ""
-
-    def __post_init__(self) -> None:
-        Request.__post_init__(self)
-        period_in("day", self.day, "day")
 
 
 @record(kw_only=True)
@@ -91,17 +66,6 @@ class DayAnswer:
     notes: tuple[str, ...]
     before: str | None
     after: str | None
-
-
-@record(kw_only=True)
-class SummaryRequest(Request):
-    """The *period* of a summary: a day like 2026-01-28, or a month like 2026-01."""
-
-    period: str
-
-    def __post_init__(self) -> None:
-        Request.__post_init__(self)
-        period_in("period", self.period)
 
 
 @record(kw_only=True)
@@ -135,21 +99,8 @@ class SummaryAnswer:
     etag: str
 
 
-@record(kw_only=True)
-class EditSummaryRequest(Request):
-    """The new *text* of the summary of a *period*; *etag* is that of the version that was edited (None: whatever is there)."""
-
-    period: str
-    text: str
-    etag: str | None = None
-
-    def __post_init__(self) -> None:
-        Request.__post_init__(self)
-        period_in("period", self.period)
-
-
-@operation("days", DaysRequest, owner=True)
-def days(memory: Visible, request: DaysRequest) -> DaysAnswer:
+@operation("days", owner=True)
+def days(memory: Visible, year: int | None = None) -> DaysAnswer:
     """Return how many messages memory has of each day, and which days and months have a summary."""
     ws, now = memory.ws, memory.caller.clock()
     counts: defaultdict[date, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -163,8 +114,8 @@ def days(memory: Visible, request: DaysRequest) -> DaysAnswer:
             count[0] += 1
             count[1] += 1
     years = tuple(sorted({day.year for day in counts}))
-    wanted = sorted(day for day in counts if request.year in (None, day.year))
-    of_year = "" if request.year is None else f"{request.year:04d}-"
+    wanted = sorted(day for day in counts if year in (None, day.year))
+    of_year = "" if year is None else f"{year:04d}-"
     labels = sorted(period.label for period in ws.memory.summaries() if period.label.startswith(of_year))
     return DaysAnswer(
         days=tuple(DayCount(day=day, messages=counts[day][0], waiting=counts[day][1], bytes=counts[day][2]) for day in wanted),
@@ -173,27 +124,38 @@ def days(memory: Visible, request: DaysRequest) -> DaysAnswer:
     )
 
 
-@operation("day", DayRequest, owner=True)
-def day(memory: Visible, request: DayRequest) -> DayAnswer:
-    """Return the messages of a day, oldest first, from its files and of those that no file holds yet."""
+@operation("day", owner=True)
+def day(
+    memory: Visible,
+    day: str,
+    start: int = 0,
+    limit: Annotated[int, Bounds(least=1, most=MOST_MESSAGES)] = 200,
+    around: str = "",
+) -> DayAnswer:
+    """
+    Return the messages of a day, oldest first, from its files and of those that no file holds yet.
+
+    They are *limit* at most from number *start* on, counted from 0; with the id of a message in *around* those of the page of
+    *limit* messages that has it.
+    """
     ws, now = memory.ws, memory.caller.clock()
-    wanted = date.fromisoformat(request.day)
+    wanted = date.fromisoformat(period_in("day", day, "day").label)
     files = ws.memory.dated()
     of_day = [file for file in files if file.day == wanted]
     messages = _messages(ws, of_day, now, wanted)
     if not of_day and not messages:
-        raise NotFound(f"memory/{request.day}-….md")
-    place = next((n for n, message in enumerate(messages) if message.id == request.around), None) if request.around else None
-    start = max(0, min(request.start, len(messages))) if place is None else place // request.limit * request.limit
+        raise NotFound(f"memory/{day}-….md")
+    place = next((n for n, message in enumerate(messages) if message.id == around), None) if around else None
+    start = max(0, min(start, len(messages))) if place is None else place // limit * limit
     others = sorted(
         {file.day for file in files}
         | {ws.today(message.created_at) for message in ws.unfiled.messages(now) if message.created_at}
     )
     return DayAnswer(
-        day=request.day,
+        day=day,
         start=start,
         total=len(messages),
-        messages=tuple(messages[start : start + request.limit]),
+        messages=tuple(messages[start : start + limit]),
         files=tuple(_path(ws, file) for file in of_day if file.ours and ws.memory.text(file.name)),
         notes=tuple(_path(ws, file) for file in of_day if not file.ours),
         before=max((message.isoformat() for message in others if message < wanted), default=None),
@@ -201,26 +163,26 @@ def day(memory: Visible, request: DayRequest) -> DayAnswer:
     )
 
 
-@operation("summary", SummaryRequest, owner=True)
-def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
+@operation("summary", owner=True)
+def summary(memory: Visible, period: str) -> SummaryAnswer | None:
     """Return the summary of a day or a month, with the words that each line comes from; None if there is none."""
     from ..protocol.summary_file import plain_text
     from ..summaries.reading import sources_of
 
     ws = memory.ws
-    period = period_in("period", request.period)
-    version, parsed = ws.memory.read_summary(period)
+    wanted = period_in("period", period)
+    version, parsed = ws.memory.read_summary(wanted)
     if version is None or parsed is None:
         return None
-    text = plain_text(version.data, ws.paths.summary(period))
+    text = plain_text(version.data, ws.paths.summary(wanted))
     lines = [line for line in text.split("\n") if line.strip()]
-    names, passages = _passages(ws, period, memory.caller.clock())
+    names, passages = _passages(ws, wanted, memory.caller.clock())
     traced = sources_of(["" if line.startswith(("#", ">")) else line for line in lines], passages)
     return SummaryAnswer(
-        period=period.label,
+        period=wanted.label,
         text=text,
         lines=tuple(
-            SummaryLine(text=line, sources=_day_of(line, period, names) or tuple(names[n] for n in numbers))
+            SummaryLine(text=line, sources=_day_of(line, wanted, names) or tuple(names[n] for n in numbers))
             for line, numbers in zip(lines, traced, strict=True)
         ),
         files=tuple(source.name for source in parsed.sources),
@@ -235,28 +197,28 @@ def summary(memory: Visible, request: SummaryRequest) -> SummaryAnswer | None:
     )
 
 
-@operation("edit_summary", EditSummaryRequest, changes=True, owner=True)
-def edit_summary(memory: Visible, request: EditSummaryRequest) -> SummaryAnswer | None:
+@operation("edit_summary", changes=True, owner=True)
+def edit_summary(memory: Visible, period: str, text: str, etag: str | None = None) -> SummaryAnswer | None:
     """
     Replace the text of a summary, and return it as it is then; the old version is kept in .recalld/previous/.
 
-    It is a person's text then: newer text of a model is added below it. NotFound if there is no summary, StaleText if it
-    is no longer the version that was edited.
+    *etag* is that of the version that was edited (None: whatever is there). It is a person's text then: newer text of a model
+    is added below it. NotFound if there is no summary, StaleText if it is no longer the version that was edited.
     """
     from ..protocol.summary_file import plain_text
 
     ws = memory.ws
-    period = period_in("period", request.period)
-    path = ws.paths.relative(ws.paths.summary(period))
-    version, _ = ws.memory.read_summary(period)
+    wanted = period_in("period", period)
+    path = ws.paths.relative(ws.paths.summary(wanted))
+    version, _ = ws.memory.read_summary(wanted)
     if version is None:
         raise NotFound(path)
-    if request.etag not in (None, version.digest[:ETAG]):
-        raise StaleText(path, version.digest[:ETAG], plain_text(version.data, ws.paths.summary(period)))
-    if not request.text.strip():
+    if etag not in (None, version.digest[:ETAG]):
+        raise StaleText(path, version.digest[:ETAG], plain_text(version.data, ws.paths.summary(wanted)))
+    if not text.strip():
         raise BadRequest("text", Text("the text is empty; a summary that is not wanted is deleted, not emptied"))
-    ws.memory.edit_summary(period, request.text, version)
-    return summary.run(memory, SummaryRequest(period=request.period))
+    ws.memory.edit_summary(wanted, text, version)
+    return summary.run(memory, period)
 
 
 def period_in(field: str, label: object, kind: str = "") -> Period:

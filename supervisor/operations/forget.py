@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Final, cast
+from typing import Annotated, Final, cast
 
 from ..archive.diary import amounts_of
 from ..forgetting.wanted import KINDS, By, Spot, Standing, Wanted, left_alone, refuse_vague, wanted
@@ -20,32 +20,11 @@ from ..text.foreign_text import shortened
 from ..text.record import record
 from ..workspace import Workspace
 from .days import period_in
-from .operation import Request, Visible, one_of, operation
+from .operation import Bounds, Visible, operation
 
 #: Seconds to wait for a running supervisor, which does it in its next round.
 _WAIT_S: Final = 30.0
 _POLL_S: Final = 0.03
-
-
-@record(kw_only=True)
-class ForgetRequest(Request):
-    """
-    What to forget: *by* message, line, match, session, day, file or removed, and the *value* that names it.
-
-    Without *yes* it is only shown. *shown* is the digest of what was shown: anything else is not forgotten.
-    """
-
-    by: str = one_of(KINDS)
-    value: str = ""
-    yes: bool = False
-    shown: str = ""
-
-    def __post_init__(self) -> None:
-        Request.__post_init__(self)
-        if self.by == "day":
-            period_in("--day", self.value, "day")
-        if self.by == "match":
-            refuse_vague(self.value)
 
 
 @record
@@ -100,24 +79,35 @@ class Forgotten:
         return amounts_of({**self.counts, "lines": len(self.lines) - undone, "undone": undone})
 
 
-@operation("forget", ForgetRequest, owner=True, within_s=600.0)
-def forget(memory: Visible, request: ForgetRequest) -> Forgotten:
-    """Show what forgetting would do; with *yes* do it, and finish before it says so."""
+@operation("forget", owner=True, within_s=600.0)
+def forget(
+    memory: Visible, by: Annotated[str, Bounds(choices=KINDS)], value: str = "", yes: bool = False, shown: str = ""
+) -> Forgotten:
+    """
+    Show what forgetting would do; with *yes* do it, and finish before it says so.
+
+    *by* is message, line, match, session, day, file or removed, and *value* names it. *shown* is the digest of what was shown:
+    anything else is not forgotten.
+    """
     from ..forgetting import sweep
 
+    if by == "day":
+        period_in("--day", value, "day")
+    if by == "match":
+        refuse_vague(value)
     ws, now = memory.ws, memory.caller.clock()
     ws.journal.refresh()
-    aimed = wanted(ws, cast("By", request.by), request.value, now)
-    if request.shown and aimed.digest != request.shown:
+    aimed = wanted(ws, cast("By", by), value, now)
+    if shown and aimed.digest != shown:
         raise BadRequest(
             "shown", Text("other messages are meant by now than those that were shown, and nothing was forgotten; look again")
         )
-    shown = _shown(ws, aimed, request, now)
-    if not request.yes or not aimed:
-        return shown
+    preview = _shown(ws, aimed, value if by == "match" else "", now)
+    if not yes or not aimed:
+        return preview
     sweep.begin(ws, aimed, now, os.urandom(32), by=author(memory.caller.interface, "forget"))
     is_done = finish(ws, now)
-    return replace(shown, done=is_done, waits=not is_done)
+    return replace(preview, done=is_done, waits=not is_done)
 
 
 def finish(ws: Workspace, now: datetime) -> bool:
@@ -135,12 +125,11 @@ def finish(ws: Workspace, now: datetime) -> bool:
     return not ws.journal.tombstones.unfinished()
 
 
-def _shown(ws: Workspace, aimed: Wanted, request: ForgetRequest, now: datetime) -> Forgotten:
+def _shown(ws: Workspace, aimed: Wanted, text: str, now: datetime) -> Forgotten:
     from ..forgetting.sweep import preview
 
     messages = sorted(aimed.messages.values(), key=lambda message: (message.entry.created_at or now, message.entry.key))
     places = preview(ws, aimed, now) if aimed else ()
-    text = request.value if request.by == "match" else ""
     return Forgotten(
         messages=tuple(_to_forget(message, ws.zone) for message in messages),
         lines=tuple(ToForget(line.ref, "", "", shortened(line.text)) for line in aimed.lines),

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from ..storage.clock import Clock
 from ..storage.errors import BadRequest, SupervisorError
@@ -15,64 +15,47 @@ from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.record import record
 from ..workspace import Workspace
-from .operation import Request, Visible, operation, within
+from .operation import Bounds, Visible, operation
 
 #: Sessions of one answer, at most.
 MOST_SESSIONS: Final = 1_000
 
 
-@record(kw_only=True)
-class AppendRequest(Request):
-    """
-    Messages in their order: role, text, and the other fields of protocol.md, 2.1.
-
-    *entropy* is ten random bytes for each message, from which its id is made: a client that repeats a request sends the same
-    bytes. With *as_found* the messages are taken as another program wrote them: with its own roles, and with the time of their
-    arrival if theirs can't be read.
-    """
-
-    messages: Sequence[dict[str, Any]]
-    entropy: bytes = b""
-    as_found: bool = False
-
-
-@record(kw_only=True)
-class HistoryRequest(Request):
-    """The *session* whose history is asked for; "" is the session of the messages that name none."""
-
-    session: str = ""
-
-
-@operation("append", AppendRequest, changes=True, owner=True)
-def append(memory: Visible, request: AppendRequest) -> list[str]:
+@operation("append", changes=True, owner=True)
+def append(memory: Visible, messages: Sequence[dict[str, Any]], entropy: bytes = b"", as_found: bool = False) -> list[str]:
     """
     Add the messages, durably, and return their ids.
 
-    BadRequest, and none is added, if one is no message, has an unknown role, or has a createdAt that can't be read.
+    They are in their order: role, text, and the other fields of protocol.md, 2.1. *entropy* is ten random bytes for each, from
+    which its id is made: a client that repeats a request sends the same bytes. With *as_found* they are taken as another
+    program wrote them: with its own roles, and with the time of their arrival if theirs can't be read. BadRequest, and none is
+    added, if one is no message, has an unknown role, or has a createdAt that can't be read.
     """
-    return _append(memory.ws, request, memory.caller.clock)
+    return _append(memory.ws, messages, memory.caller.clock, entropy, as_found=as_found)
 
 
-@operation("recent", HistoryRequest, owner=True)
-def recent(memory: Visible, request: HistoryRequest) -> list[dict[str, Any]]:
+@operation("recent", owner=True)
+def recent(memory: Visible, session: str = "") -> list[dict[str, Any]]:
     """Return the last `conversation.max_history` messages as {role, content}, without those of tools."""
-    return memory.ws.session_lines.history(request.session, memory.caller.clock())
+    return memory.ws.session_lines.history(session, memory.caller.clock())
 
 
 def adder(ws: Workspace, clock: Clock) -> Callable[[Mapping[str, Any] | Sequence[Mapping[str, Any]]], object]:
     """Return the function that adds a message of a conversation, or some in one write, to the workspace."""
-    return lambda raw: _append(ws, AppendRequest(messages=as_messages(raw)), clock)
+    return lambda raw: _append(ws, as_messages(raw), clock)
 
 
-def _append(ws: Workspace, request: AppendRequest, clock: Clock) -> list[str]:
+def _append(
+    ws: Workspace, messages: Sequence[dict[str, Any]], clock: Clock, entropy: bytes = b"", *, as_found: bool = False
+) -> list[str]:
     from ..archive.append import append as append_messages
     from ..archive.append import refuse_odd
 
-    raws, now = [*request.messages], clock()
-    if not request.as_found:
+    raws, now = [*messages], clock()
+    if not as_found:
         refuse_odd(raws, ws.zone, now + ws.config.archive.future_limit)
     ws.files.make_folder(ws.paths.state)
-    return append_messages(ws, raws, now, request.entropy or os.urandom(10 * len(raws)))
+    return append_messages(ws, raws, now, entropy or os.urandom(10 * len(raws)))
 
 
 def as_messages(messages: object) -> list[dict[str, Any]]:
@@ -95,13 +78,6 @@ def as_messages(messages: object) -> list[dict[str, Any]]:
             why = Text("it has a value that JSON can't hold; give text, numbers, truth values, lists and objects")
             raise BadRequest("message", why) from None
     return raws
-
-
-@record(kw_only=True)
-class SessionsRequest(Request):
-    """The *limit* sessions that were talked in last."""
-
-    limit: int = within(100, 1, MOST_SESSIONS)
 
 
 @record(kw_only=True)
@@ -129,8 +105,8 @@ class SessionsAnswer:
     total: int
 
 
-@operation("sessions", SessionsRequest, owner=True)
-def sessions(memory: Visible, request: SessionsRequest) -> SessionsAnswer:
+@operation("sessions", owner=True)
+def sessions(memory: Visible, limit: Annotated[int, Bounds(least=1, most=MOST_SESSIONS)] = 100) -> SessionsAnswer:
     """Return the sessions that messages name, the one talked in last first."""
     ws, now = memory.ws, memory.caller.clock()
     days: defaultdict[str, set[date]] = defaultdict(set)
@@ -154,7 +130,7 @@ def sessions(memory: Visible, request: SessionsRequest) -> SessionsAnswer:
             waiting=waiting[key],
             summed_up=_summed_up(memory, key),
         )
-        for key in newest[: request.limit]
+        for key in newest[:limit]
     )
     return SessionsAnswer(sessions=tuple(heads), total=len(days))
 

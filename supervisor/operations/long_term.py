@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import unquote
 
 from ..longterm.lines import DEFAULT_SOURCE, one_line
@@ -14,7 +13,7 @@ from ..storage.files import digest_of
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from .operation import NoArguments, Request, Visible, operation, within
+from .operation import Bounds, OfPython, Visible, operation
 
 if TYPE_CHECKING:
     from ..longterm.long_term_file import Deleted, Ended, LongTermLines, Written
@@ -31,115 +30,54 @@ _NO_TARGET: Final = Text(
 )
 
 
-@record(kw_only=True)
-class WriteRequest(Request):
+@operation("write", changes=True)
+def write(memory: Visible, content: str, source: str = DEFAULT_SOURCE, replaces: str = "", item: int | None = None) -> Written:
     """
-    The *content* of an entry, and the *source* that its line names: a channel, or a session's name.
+    Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line.
 
-    *replaces* is the line that is no longer true with it, as in "42@1f3a9c0d", "" for none; of several items in it the one with
-    the number *item*, from 1 on (None: the one that the content is about).
+    Its *source* is a channel, or a session's name. *replaces* is the line that is no longer true with it, as in "42@1f3a9c0d",
+    "" for none; of several items in it the one with the number *item*, from 1 on (None: the one that the content is about).
     """
-
-    content: str
-    source: str = DEFAULT_SOURCE
-    replaces: str = ""
-    item: int | None = None
-
-    def __post_init__(self) -> None:
-        Request.__post_init__(self)
-        if self.item is not None and not self.replaces.strip():
-            raise BadRequest("item", Text("it is the number of an item in the line of `replaces`; name that line, too"))
+    now, replaces = memory.caller.clock(), replaces.strip()
+    if item is not None and not replaces:
+        raise BadRequest("item", Text("it is the number of an item in the line of `replaces`; name that line, too"))
+    return memory.ws.long_term.append(source, content, now, memory.seen, replaces, item)
 
 
-@record(kw_only=True)
-class ReadRequest(Request):
-    """Lines *start* to *end* (None: line *start* alone), clamped to the file; without both the *recent* last lines."""
-
-    start: int | None = None
-    end: int | None = None
-    recent: int = 10
-
-
-@record(kw_only=True)
-class DeleteRequest(Request):
-    """The *lines* to delete, each with its digest as in "42@1f3a9c0d"."""
-
-    lines: Sequence[str]
-
-
-@record(kw_only=True)
-class InvalidateRequest(Request):
+@operation("read")
+def read(memory: Visible, start: int | None = None, end: int | None = None, recent: int = 10) -> LongTermLines:
     """
-    What is no longer true, and the *reason*.
+    Return lines of the long-term file with their numbers.
 
-    *target* is a line of the long-term file ("42@1f3a9c0d"), a message (its id, or "history.json#<id>"), or a line of a summary
-    ("memory/summary/2026-01-15.md#L7").
+    They are lines *start* to *end* (None: line *start* alone), clamped to the file; without both the *recent* last lines.
     """
-
-    target: str
-    reason: str = field(default="", metadata={"schema": {"maxLength": _MOST_REASON}})
+    return memory.long_term().select(start, end, recent)
 
 
-@record(kw_only=True)
-class SummarizeRequest(Request):
-    """A *session* ("": the messages that name none); *again*: all of it. *llm* writes it (None: the configured model)."""
-
-    session: str
-    again: bool = False
-    llm: Any = field(default=None, metadata={"json": False})
-
-
-@record(kw_only=True)
-class OverflowRequest(Request):
-    """
-    A *session* whose messages left the recent history; *llm* as in `SummarizeRequest`.
-
-    *since* is the time of the oldest message that a turn shows, if the turn shows less than the recent history. With *in_turn*
-    a session that has grown too long is summed up, too.
-    """
-
-    session: str = ""
-    since: datetime | None = None
-    in_turn: bool = False
-    llm: Any = field(default=None, metadata={"json": False})
-
-
-@operation("write", WriteRequest, changes=True)
-def write(memory: Visible, request: WriteRequest) -> Written:
-    """Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line."""
-    now, replaces = memory.caller.clock(), request.replaces.strip()
-    return memory.ws.long_term.append(request.source, request.content, now, memory.seen, replaces, request.item)
-
-
-@operation("read", ReadRequest)
-def read(memory: Visible, request: ReadRequest) -> LongTermLines:
-    """Return lines of the long-term file with their numbers."""
-    return memory.long_term().select(request.start, request.end, request.recent)
-
-
-@operation("delete", DeleteRequest, changes=True)
-def delete(memory: Visible, request: DeleteRequest) -> Deleted:
+@operation("delete", changes=True)
+def delete(memory: Visible, lines: Sequence[str]) -> Deleted:
     """Delete lines of the long-term file; StaleLine, and nothing is deleted, if one is no longer the line that was seen."""
-    return memory.ws.long_term.delete(request.lines, memory.seen)
+    return memory.ws.long_term.delete(lines, memory.seen)
 
 
-@operation("invalidate", InvalidateRequest, changes=True, owner=True)
-def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
+@operation("invalidate", changes=True, owner=True)
+def invalidate(memory: Visible, target: str, reason: Annotated[str, Bounds(length=_MOST_REASON)] = "") -> Ended:
     """
     End a line of the long-term file, a message, or a line of a summary: it is shown only where the past is asked for.
 
-    The words stay where they are. StaleLine if the line is another one by now, NotFound if there is no such message.
+    *target* is "42@1f3a9c0d", the id of a message or "history.json#<id>", or "memory/summary/2026-01-15.md#L7". The words
+    stay where they are. StaleLine if the line is another one by now, NotFound if there is no such message.
     """
     from ..index.hit import BY_ID
     from ..longterm.long_term_file import Ended
     from ..protocol.marks import Struck
     from ..recall.ended import name_of, read_ended, write_ended
 
-    ws, now, target = memory.ws, memory.caller.clock(), request.target.strip()
+    ws, now, target = memory.ws, memory.caller.clock(), target.strip()
     bare, _, cited = target.partition("#")
     is_summary = bare.startswith(_SUMMARIES)
     if _LINE.fullmatch(target):
-        return ws.long_term.end(target, now, request.reason)
+        return ws.long_term.end(target, now, reason)
     if not target or (is_summary and not cited) or (not is_summary and ".md" in bare):
         raise BadRequest("target", _NO_TARGET)
     place = target if is_summary or target.startswith(BY_ID) else f"{BY_ID}{target}"
@@ -151,64 +89,47 @@ def invalidate(memory: Visible, request: InvalidateRequest) -> Ended:
     before = read_ended(ws.files, ws.paths)
     if digest := (before.lines if is_summary else before.messages).get(name):
         raise BadRequest(place, Text("it has counted as no longer true since {until}, and nothing changes", until=digest.until))
-    write_ended(ws.files, ws.paths, kind, name, Struck("", until, one_line(request.reason)))
+    write_ended(ws.files, ws.paths, kind, name, Struck("", until, one_line(reason)))
     return Ended(place, lines.text, until)
 
 
-@operation("stats", NoArguments)
-def stats(memory: Visible, _request: NoArguments) -> dict[str, Any]:
+@operation("stats")
+def stats(memory: Visible) -> dict[str, Any]:
     """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
     return memory.long_term().stats()
 
 
-@operation("summarize", SummarizeRequest, owner=True, within_s=120.0)
-def summarize(memory: Visible, request: SummarizeRequest) -> Written | None:
-    """Write what is new in a session as one long-term line; None if nothing is new or worth a line."""
+@operation("summarize", owner=True, within_s=120.0)
+def summarize(memory: Visible, session: str, again: bool = False, llm: OfPython = None) -> Written | None:
+    """
+    Write what is new in a session as one long-term line; None if nothing is new or worth a line.
+
+    The session "" is that of the messages that name none. With *again* all of it is taken; *llm* writes (None: the configured
+    model).
+    """
     from ..host.conversations import session_writer
 
     ws, clock = memory.ws, memory.caller.clock
-    prompt = "conversation-to-memory"
-    write_line = session_writer(ws, request.session, request.llm, prompt, clock, memory.control.deadline)
-    return ws.session_lines.summarize(request.session, write_line, clock(), again=request.again)
+    write_line = session_writer(ws, session, llm, "conversation-to-memory", clock, memory.control.deadline)
+    return ws.session_lines.summarize(session, write_line, clock(), again=again)
 
 
-@operation("summarize_overflow", OverflowRequest, owner=True, within_s=120.0)
-def summarize_overflow(memory: Visible, request: OverflowRequest) -> Written | None:
-    """Write messages that newly left the recent history as one long-term line; None if too few, or the model wrote nothing."""
+@operation("summarize_overflow", owner=True, within_s=120.0)
+def summarize_overflow(
+    memory: Visible, session: str = "", since: datetime | None = None, in_turn: bool = False, llm: OfPython = None
+) -> Written | None:
+    """
+    Write messages that newly left the recent history as one long-term line; None if too few, or the model wrote nothing.
+
+    *since* is the time of the oldest message that a turn shows, if the turn shows less than the recent history. With *in_turn*
+    a session that has grown too long is summed up, too.
+    """
     from ..host.conversations import session_writer, turn_deadline
 
     ws, clock = memory.ws, memory.caller.clock
     deadline = turn_deadline(ws, memory.control)
-    write_line = session_writer(ws, request.session, request.llm, "overflow-summary", clock, deadline)
-    return ws.session_lines.summarize_overflow(
-        request.session, write_line, clock(), since=request.since, in_turn=request.in_turn
-    )
-
-
-@record(kw_only=True)
-class ReplaceRequest(Request):
-    """
-    The whole *content*, in place of the text that had this *etag*.
-
-    Without *etag* it takes the place of whatever is there.
-    """
-
-    content: str
-    etag: str | None = None
-
-    def __post_init__(self) -> None:
-        Request.__post_init__(self)
-        if "\0" in self.content:
-            raise BadRequest("content", Text("a text must not have the character NUL or half an emoji; leave it out."))
-
-
-@record(kw_only=True)
-class LinesRequest(Request):
-    """*keywords* with blanks between them, of which a line has any ("or") or all ("and"); at most *max_results* lines."""
-
-    keywords: str = field(metadata={"schema": {"maxLength": _MOST_KEYWORDS}})
-    max_results: int = within(15, 1, _MOST_RESULTS)
-    match_mode: Literal["or", "and"] = "or"
+    write_line = session_writer(ws, session, llm, "overflow-summary", clock, deadline)
+    return ws.session_lines.summarize_overflow(session, write_line, clock(), since=since, in_turn=in_turn)
 
 
 @record
@@ -237,35 +158,50 @@ class LinesFound:
     total: int
 
 
-@operation("long_term_text", NoArguments, owner=True)
-def long_term_text(memory: Visible, _request: NoArguments) -> LongTermWhole:
+@operation("long_term_text", owner=True)
+def long_term_text(memory: Visible) -> LongTermWhole:
     """Return the whole text of the long-term file, with what distinguishes it from a later one."""
     lines = memory.ws.long_term.read()
     return LongTermWhole(lines.path, lines.text, _etag(lines.text))
 
 
-@operation("replace_long_term", ReplaceRequest, changes=True, owner=True)
-def replace_long_term(memory: Visible, request: ReplaceRequest) -> Replaced:
-    """Replace the whole text of the long-term file; the old one is kept. StaleText if it is no longer the one of the etag."""
+@operation("replace_long_term", changes=True, owner=True)
+def replace_long_term(memory: Visible, content: str, etag: str | None = None) -> Replaced:
+    """
+    Replace the whole text of the long-term file; the old one is kept. StaleText if it is no longer the one of the etag.
+
+    Without *etag* it takes the place of whatever is there.
+    """
+    if "\0" in content:
+        raise BadRequest("content", Text("a text must not have the character NUL or half an emoji; leave it out."))
     file = memory.ws.long_term
 
     def checked(text: str) -> str:
-        if request.etag is not None and request.etag != _etag(text):
+        if etag is not None and etag != _etag(text):
             raise StaleText(file.path, _etag(text), text)
-        return request.content
+        return content
 
     after = file.change(checked, keep_previous=True)
     return Replaced(after.path, _etag(after.text), after.total)
 
 
-@operation("search_lines", LinesRequest)
-def search_lines(memory: Visible, request: LinesRequest) -> LinesFound:
-    """Return the newest lines with the keywords, in the order of the file, each as "[n] text"; never all lines."""
+@operation("search_lines")
+def search_lines(
+    memory: Visible,
+    keywords: Annotated[str, Bounds(length=_MOST_KEYWORDS)],
+    max_results: Annotated[int, Bounds(least=1, most=_MOST_RESULTS)] = 15,
+    match_mode: Annotated[str, Bounds(choices=("or", "and"))] = "or",
+) -> LinesFound:
+    """
+    Return the newest lines with the keywords, in the order of the file, each as "[n] text"; never all lines.
+
+    A line has any ("or") or all ("and") of the *keywords*, which have blanks between them.
+    """
     from ..longterm.memory_store import search_text  # here: most commands search no lines by themselves
 
     lines = memory.long_term()
-    words, mode = request.keywords.split(), request.match_mode
-    return LinesFound(search_text(lines.lines, words, request.max_results, mode, memory.caller.language), lines.total)
+    text = search_text(lines.lines, keywords.split(), max_results, match_mode, memory.caller.language)
+    return LinesFound(text, lines.total)
 
 
 def _etag(text: str) -> str:

@@ -1,17 +1,19 @@
 """
 What an operation is, who asks for one, and how it is performed.
 
-An operation takes a typed request and returns a typed answer, whatever interface the request came through. `Visible` is the
-memory as the caller may see it: the audience is applied there, once, so that no interface can forget it. An operation for the
-owner alone is refused in a group before it begins.
+An operation is a function of `Visible`, the memory as the caller may see it, and of its arguments, whatever interface they came
+through: its signature says what they may be. The audience is applied in `Visible`, once, so that no interface can forget it. An
+operation for the owner alone is refused in a group before it begins.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields, replace
+from dataclasses import field, replace
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, Generic, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from ..protocol.config import Config
 from ..storage.clock import Clock, utc_now
@@ -28,8 +30,7 @@ if TYPE_CHECKING:
     from ..recall.lines import Lines
     from ..text.language import Language
 
-#: The types of a request and of an answer.
-Q = TypeVar("Q")
+#: The type of an answer.
 A = TypeVar("A")
 #: The interface of a request; it changes only the wording of an answer (an option is `--limit`, an argument `limit`).
 Interface: TypeAlias = Literal["python", "command", "socket", "tool", "http"]
@@ -131,17 +132,16 @@ class Visible:
 
 
 @record(kw_only=True)
-class Operation(Generic[Q, A]):
+class Operation(Generic[A]):
     """
-    An act with its *name*, the function that *run*s it, and the type of its *request*; codec.py derives the type of the answer.
+    An act with its *name* and the function that *run*s it; codec.py derives the JSON of its arguments and of its answer.
 
     One of the *owner* is refused in a group. A short one that *changes* files waits in a supervisor for the others that do.
     *within_s* is how many seconds a client should wait for the answer; with *may_ask_model* `turns.wait` longer.
     """
 
     name: str
-    request: type[Q]
-    run: Callable[[Visible, Q], A] = field(repr=False)
+    run: Callable[..., A] = field(repr=False)
     owner: bool = False
     changes: bool = False
     within_s: float = 2.0
@@ -153,77 +153,106 @@ class Operation(Generic[Q, A]):
         return self.within_s + (config.turns.wait.total_seconds() if may_wait else 0.0)
 
 
-def within(default: int, least: int, most: int | None = None) -> Any:
-    """Return the field of a request for a whole number from *least* to *most*."""
-    bounds = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
-    return field(default=default, metadata={"schema": bounds})
-
-
-def one_of(choices: Sequence[str], default: Any = MISSING) -> Any:
-    """Return the field of a request for one of these texts."""
-    return field(default=default, metadata={"choices": choices})
-
-
-class Request:
-    """The arguments of an operation; BadRequest, with its name, for the first that is not what its field is declared as."""
-
-    __slots__ = ()
-
-    def __post_init__(self) -> None:
-        for part in fields(self):  # type: ignore[arg-type]  # each kind of request is a record
-            _refuse_other(part, getattr(self, part.name))
-
-
 @record(kw_only=True)
-class NoArguments(Request):
-    """A request without arguments."""
+class Bounds:
+    """
+    What an argument may be: a number from *least* to *most*, a text of at most *length* characters, or one of the *choices*.
+
+    What is not *in_json* is for programs in Python alone.
+    """
+
+    least: int | None = None
+    most: int | None = None
+    length: int | None = None
+    choices: Sequence[str] = ()
+    in_json: bool = True
+
+    def refuse(self, name: str, value: Any) -> None:
+        """Raise BadRequest, with the name of the argument, for a value outside of them."""
+        if self.length is not None and len(value) > self.length:
+            sentence = Text("it has {count:,} characters; give at most {most:,}", count=len(value), most=self.length)
+            raise BadRequest(name, sentence)
+        allowed = ", ".join(self.choices) if self.choices and value not in self.choices else ""
+        if self.least is not None and not self.least <= value <= (value if self.most is None else self.most):
+            allowed = Text("{least} or more", least=self.least)
+            if self.most is not None:
+                allowed = Text("a whole number from {least} to {most}", least=self.least, most=self.most)
+        if allowed:
+            raise BadRequest(name, Text("{value} is not allowed, give {allowed}", value=str(value)[:40], allowed=allowed))
 
 
-def _refuse_other(part: Field[Any], value: Any) -> None:
-    kind, _, nothing = str(part.type).partition(" | ")
-    if value is None and nothing:
-        return
-    if kind == "str" or kind.startswith("Literal["):
-        refuse_no_text(part.name, value)
-    elif kind == "int":
-        refuse_no_number(part.name, value)
-    elif kind == "float" and not isinstance(value, (int, float)):
-        raise BadRequest(part.name, Text("it must be a number, not {kind}", kind=type(value).__name__))
-    elif kind == "Sequence[str]":
-        for item in value:
-            refuse_no_text(part.name, item)
-    schema, choices = part.metadata.get("schema", {}), part.metadata.get("choices", ())
-    if "maxLength" in schema and len(value) > schema["maxLength"]:
-        sentence = Text("it has {count:,} characters; give at most {most:,}", count=len(value), most=schema["maxLength"])
-        raise BadRequest(part.name, sentence)
-    allowed = ", ".join(choices) if choices and value not in choices else ""
-    if "minimum" in schema and not schema["minimum"] <= value <= schema.get("maximum", value):
-        least, most = schema["minimum"], schema.get("maximum")
-        allowed = Text("{least} or more", least=least)
-        if most is not None:
-            allowed = Text("a whole number from {least} to {most}", least=least, most=most)
-    if allowed:
-        raise BadRequest(part.name, Text("{value} is not allowed, give {allowed}", value=str(value)[:40], allowed=allowed))
+#: An argument that JSON does not have.
+OfPython: TypeAlias = Annotated[Any, Bounds(in_json=False)]
 
 
-def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Caller, control: Control = UNLIMITED) -> A:
-    """Return the answer of the operation; SupervisorError if there is none."""
+@record
+class Parameter:
+    """An argument of an operation: its *kind*, a type, or None where it *may_be_none*; its *default*, and its *bounds*."""
+
+    name: str
+    kind: Any
+    may_be_none: bool
+    default: Any
+    bounds: Bounds
+
+    @property
+    def is_required(self) -> bool:
+        """True if it has no default."""
+        return self.default is inspect.Parameter.empty
+
+    def refuse(self, value: Any) -> None:
+        """Raise BadRequest, with its name, for a value that is not of its kind."""
+        if value is None and self.may_be_none:
+            return
+        if self.kind is str:
+            refuse_no_text(self.name, value)
+        elif self.kind is int:
+            refuse_no_number(self.name, value)
+        elif self.kind is float and not isinstance(value, (int, float)):
+            raise BadRequest(self.name, Text("it must be a number, not {kind}", kind=type(value).__name__))
+        elif self.kind == Sequence[str]:
+            for item in value:
+                refuse_no_text(self.name, item)
+        self.bounds.refuse(self.name, value)
+
+
+@cache
+def parameters(operation: Operation[Any]) -> Mapping[str, Parameter]:
+    """Return the arguments of the operation by their names, as the signature of its function has them."""
+    _, *given = inspect.signature(operation.run).parameters.values()  # the first is what may be seen of memory
+    return {part.name: _parameter(part, operation.run.__globals__) for part in given}
+
+
+def _parameter(part: inspect.Parameter, names: dict[str, Any]) -> Parameter:
+    kind = eval(part.annotation, names)  # noqa: S307 - an annotation in this package
+    kind, bounds = get_args(kind) if get_origin(kind) is Annotated else (kind, Bounds())
+    kinds = get_args(kind) if type(None) in get_args(kind) else (kind,)
+    return Parameter(part.name, kinds[0], len(kinds) > 1, part.default, bounds)
+
+
+def perform(
+    operation: Operation[A], ws: Workspace, arguments: Mapping[str, Any], caller: Caller, control: Control = UNLIMITED
+) -> A:
+    """Return the answer of the operation; BadRequest names a wrong argument, a SupervisorError says why there is no answer."""
+    known = parameters(operation)
+    for name, value in arguments.items():
+        known[name].refuse(value)
     memory = Visible(ws, caller, control)
     # a caller that names no conversation is the owner; `append` loads nothing to find that out
     if operation.owner and (caller.session or caller.chat) and not memory.audience.sees_all:
         raise OwnersAlone(operation.name, Text("it is the owner's alone, and it was asked for in a group"))
     with noting() as noted:
         try:
-            return operation.run(memory, request)
+            return operation.run(memory, **arguments)
         finally:
             if noted:
                 by = author(caller.interface, operation.name)
                 ws.attempt("diary", lambda: ws.diary.keep(noted, caller.clock(), by), None)
 
 
-def operation(name: str, request: type[Q], **how: Any) -> Callable[[Callable[[Visible, Q], A]], Operation[Q, A]]:
-    """Return the decorator that makes an operation of a function (Visible, request) -> answer; *how* are fields of it."""
-    return lambda run: Operation(name=name, request=request, run=run, **how)
+def operation(name: str, **how: Any) -> Callable[[Callable[Concatenate[Visible, ...], A]], Operation[A]]:
+    """Return the decorator that makes an operation of a function (Visible, its arguments) -> answer; *how* are fields of it."""
+    return lambda run: Operation(name=name, run=run, **how)
 
 
 #: The operations of each module of this package; each operation is an attribute of its module, under its name.
@@ -276,11 +305,11 @@ LEFT: Final = {
 }
 
 
-def find(name: str) -> Operation[Any, Any]:
+def find(name: str) -> Operation[Any]:
     """Return the operation of that name; BadRequest if there is none, or no longer."""
     if name in LEFT:
         raise BadRequest(name, LEFT[name])
     if name not in _HOMES:
         raise BadRequest("op", Text("there is no operation {name!r}; give one of {names}", name=name, names=[*NAMES]))
-    operation: Operation[Any, Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)
+    operation: Operation[Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)
     return operation

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from ..archive.coverage import old_files, prunable
 from ..text.record import record
-from .operation import Request, Visible, operation, within
-
-
-@record(kw_only=True)
-class PruneRequest(Request):
-    """
-    Dated files of days more than *summary_days*, and more than *recent_days*, ago; with *dry_run* they are only named.
-
-    *keep_longterm* changes nothing: the long-term file is never pruned.
-    """
-
-    summary_days: int = within(180, 1, 36_500)
-    recent_days: int = within(5, 0, 36_500)
-    keep_longterm: bool = True
-    dry_run: bool = False
+from .operation import Bounds, Visible, operation
 
 
 @record
@@ -31,20 +19,30 @@ class Pruned:
     dry_run: bool
 
 
-@operation("prune", PruneRequest, changes=True, owner=True, within_s=600.0)
-def prune(memory: Visible, request: PruneRequest) -> Pruned:
-    """Move to trash/ what a standing summary of a model covers, and never anything else; `undo` brings it back."""
+@operation("prune", changes=True, owner=True, within_s=600.0)
+def prune(
+    memory: Visible,
+    summary_days: Annotated[int, Bounds(least=1, most=36_500)] = 180,
+    recent_days: Annotated[int, Bounds(least=0, most=36_500)] = 5,
+    keep_longterm: bool = True,  # noqa: ARG001 - the long-term file is never pruned
+    dry_run: bool = False,
+) -> Pruned:
+    """
+    Move to trash/ what a standing summary of a model covers, and never anything else; `undo` brings it back.
+
+    The files are of days more than *summary_days*, and more than *recent_days*, ago; with *dry_run* they are only named.
+    """
     ws = memory.ws
     ws.groups.keep(memory.caller.clock())
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
-        old = old_files(ws.memory.dated(), ws.today(memory.caller.clock()), max(request.summary_days, request.recent_days))
+        old = old_files(ws.memory.dated(), ws.today(memory.caller.clock()), max(summary_days, recent_days))
         groups = prunable(old, ws.memory.summaries())
-        if not request.dry_run:
+        if not dry_run:
             ws.trash.prune([summary.name for summary in groups])
     return Pruned(
         tuple(summary.name for summary in groups),
         sum(summary.size for summary in groups),
         len(old) - len(groups),
-        request.dry_run,
+        dry_run,
     )

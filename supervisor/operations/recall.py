@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ..text.record import record
-from .operation import Request, Visible, operation, within
+from .operation import Bounds, Visible, operation
 
 if TYPE_CHECKING:
     from ..context.build import Injection
@@ -19,103 +18,76 @@ if TYPE_CHECKING:
     from ..recall.lines import Lines
 
 
-@record(kw_only=True)
-class InjectRequest(Request):
+@operation("inject", may_ask_model=True)
+def inject(
+    memory: Visible,
+    question: str | None = None,
+    known: Sequence[str] = (),
+    shows: int = 0,
+    project: str = "",
+    client: str = "",
+    tokens: int = 0,
+) -> Injection:
     """
-    A *question* (None: the input that waits in inbox.json); *known* are ids of messages that the client sends itself.
+    Return the memory block for a client that sends the history itself; a receipt is written to turns/.
 
-    A client that has no ids says how many messages of the session it *shows*: the newest are known. *project* is the folder in
+    The *question* may be the input that waits in inbox.json (None); *known* are ids of messages that the client sends itself. A
+    client that has no ids says how many messages of the session it *shows*: the newest are known. *project* is the folder in
     which it asks, *client* its name; both are in the receipt. The block has at most *tokens*, pinned lines included; 0: as the
     configuration says.
     """
-
-    question: str | None = None
-    known: Sequence[str] = ()
-    shows: int = 0
-    project: str = ""
-    client: str = ""
-    tokens: int = 0
-
-
-@record(kw_only=True)
-class ContextRequest(Request):
-    """A *question* (None: the input that waits in inbox.json), and the *system* prompt, which is not changed."""
-
-    question: str | None = None
-    system: str = ""
-
-
-@record(kw_only=True)
-class SearchRequest(Request):
-    """Words, a sentence or a date; at most *limit* hits."""
-
-    query: str
-    limit: int = within(10, 1)
-
-
-@record(kw_only=True)
-class GetRequest(Request):
-    """*lines* lines (None: all) of a memory file from line *start* on; the path may end with a citation, "#L4-L6,L9"."""
-
-    path: str
-    start: int = 1
-    lines: int | None = None
-
-
-@record(kw_only=True)
-class WhyRequest(Request):
-    """A turn by its id or the beginning of its id; None is the newest turn."""
-
-    turn: str | None = None
-
-
-@operation("inject", InjectRequest, may_ask_model=True)
-def inject(memory: Visible, request: InjectRequest) -> Injection:
-    """Return the memory block for a client that sends the history itself; a receipt is written to turns/."""
     from ..context import build
 
-    asking, now, result = _ask(memory, request.question, request.known)
-    shown = (message.id for message in asking.before[-request.shows :] if message.id and request.shows > 0)
-    asking = replace(asking, known=asking.known.union(shown), project=request.project, client=request.client)
+    asking, now, result = _ask(memory, question, known)
+    shown = (message.id for message in asking.before[-shows:] if message.id and shows > 0)
+    asking = replace(asking, known=asking.known.union(shown), project=project, client=client)
     ws = memory.ws
-    config = build.within_tokens(ws.config, request.tokens)
+    config = build.within_tokens(ws.config, tokens)
     return _saved(memory, build.inject(asking, now, result, config=config, paths=ws.paths, events=ws.events))
 
 
-@operation("context", ContextRequest, may_ask_model=True)
-def context(memory: Visible, request: ContextRequest) -> Injection:
+@operation("context", may_ask_model=True)
+def context(memory: Visible, question: str | None = None, system: str = "") -> Injection:
     """Return the whole turn: system prompt, memory, running summary, recent history and question, each within its budget."""
     from ..context import build
     from ..host.conversations import running_summary
     from .history import adder
 
-    asking, now, result = _ask(memory, request.question, shows_history=True)
+    asking, now, result = _ask(memory, question, shows_history=True)
     ws, clock = memory.ws, memory.caller.clock
-    kept = running_summary(ws, asking, request.system, result, adder(ws, clock), clock, memory.control)
-    turn = build.context(asking, now, result, request.system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
+    kept = running_summary(ws, asking, system, result, adder(ws, clock), clock, memory.control)
+    turn = build.context(asking, now, result, system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
     return _saved(memory, turn)
 
 
-@operation("search", SearchRequest)
-def search(memory: Visible, request: SearchRequest) -> SearchResult:
+@operation("search")
+def search(memory: Visible, query: str, limit: Annotated[int, Bounds(least=1)] = 10) -> SearchResult:
     """Return the hits, best first, and how they were found; without hits, why there are none."""
     from ..recall.neighbours import only_neighbours
 
-    result = memory.search(request.query)
+    result = memory.search(query)
     aside = only_neighbours(result.hits)
-    return replace(result, hits=tuple(hit for hit in result.hits if hit not in aside)[: request.limit])
+    return replace(result, hits=tuple(hit for hit in result.hits if hit not in aside)[:limit])
 
 
-@operation("get", GetRequest)
-def get(memory: Visible, request: GetRequest) -> Lines:
-    """Return exact lines of a memory file, or those of a citation."""
-    return memory.lines(request.path, request.start, request.lines)
+@operation("get")
+def get(memory: Visible, path: str, start: int = 1, lines: int | None = None) -> Lines:
+    """
+    Return exact lines of a memory file, or those of a citation.
+
+    They are *lines* lines (None: all) from line *start* on; a *path* with a citation, "#L4-L6,L9", takes neither.
+    """
+    return memory.lines(path, start, lines)
 
 
-@operation("why", WhyRequest, owner=True)
-def why(memory: Visible, request: WhyRequest) -> Receipt:
-    """Return the receipt of a turn: what was put before the assistant, and why."""
-    return memory.ws.receipts.read(request.turn, memory.caller.clock())
+@operation("why", owner=True)
+def why(memory: Visible, turn: str | None = None) -> Receipt:
+    """
+    Return the receipt of a turn: what was put before the assistant, and why.
+
+    The *turn* is named by its id or the beginning of its id; None is the newest.
+    """
+    return memory.ws.receipts.read(turn, memory.caller.clock())
 
 
 def _ask(
@@ -161,10 +133,10 @@ def _reader(memory: Visible, question: str | None) -> Callable[[], Asked]:
 
 def _sum_up_overflow(memory: Visible, request: Asked, *, shows_history: bool) -> None:
     from ..context.secrets import oldest_shown
-    from .long_term import OverflowRequest, summarize_overflow
+    from .long_term import summarize_overflow
 
     since = oldest_shown(request, memory.ws.config) if shows_history else None
-    summarize_overflow.run(memory, OverflowRequest(session=request.chat.session, since=since, in_turn=True))
+    summarize_overflow.run(memory, request.chat.session, since, in_turn=True)
 
 
 def _saved(memory: Visible, turn: Injection) -> Injection:

@@ -13,19 +13,12 @@ from ..storage.texts import Text
 from ..text.comparing import Hunk, without
 from ..text.record import record
 from ..workspace import Workspace
-from .operation import Request, Visible, operation
+from .operation import Visible, operation
 
 #: Kinds of acts that are never taken back; those of the supervisor alone, "archived" and "summary", are of 0.28 and older.
 _LASTING: Final = ("archived", "summary", "forgotten", "hand", "undone")
 _CHANGED: Final = Text("what it wrote was changed since, and would be lost")
 _GONE: Final = Text("what was there before is no longer kept")
-
-
-@record(kw_only=True)
-class UndoRequest(Request):
-    """The *id* of an act, as CHANGES.md has it."""
-
-    id: str
 
 
 @record
@@ -44,11 +37,11 @@ class Undone:
     back: tuple[str, ...] = ()
 
 
-@operation("undo", UndoRequest, changes=True, owner=True, within_s=60.0)
-def undo(memory: Visible, request: UndoRequest) -> Undone:
+@operation("undo", changes=True, owner=True, within_s=60.0)
+def undo(memory: Visible, id: str) -> Undone:  # noqa: A002 - its name in JSON
     """Take an act back; BadRequest, and nothing changes, if it is none, or if something was built on it."""
     ws, caller = memory.ws, memory.caller
-    acts, wanted = ws.diary.acts(), request.id.strip()
+    acts, wanted = ws.diary.acts(), id.strip()
     act = acts.get(wanted)
     if act is None:
         no_act = Text(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,24 +16,12 @@ from ..storage.errors import BadFile
 from ..storage.texts import Text
 from ..text.record import record
 from ..workspace import Workspace
-from .operation import NoArguments, Request, Visible, operation
+from .operation import OfPython, Visible, operation
 
 if TYPE_CHECKING:
     from ..checks.fsck import Ledger, Repairs
     from ..index.manifest import Changes
     from ..index.view import Inventory
-
-
-@record(kw_only=True)
-class StatusRequest(Request):
-    """
-    *ask* returns the version of the running supervisor, *version* the version of this recalld, as for `Look`.
-
-    Both are None when the supervisor itself answers.
-    """
-
-    ask: Any = field(default=None, metadata={"json": False})
-    version: Any = field(default=None, metadata={"json": False})
 
 
 @record(kw_only=True)
@@ -44,13 +31,6 @@ class StatusAnswer:
     facts: Mapping[str, Any]
     sentences: tuple[str, ...]
     is_well: bool
-
-
-@record(kw_only=True)
-class AcceptRequest(Request):
-    """A dated *file* that is gone or ends early, and whose missing messages are no longer wanted."""
-
-    file: Path
 
 
 @record(kw_only=True)
@@ -73,28 +53,19 @@ class ArchiveAnswer:
     left: int
 
 
-@record(kw_only=True)
-class RedoRequest(Request):
-    """A *period*: a day like 2026-01-28, or a month like 2026-01."""
+@operation("status", owner=True)
+def status(memory: Visible, ask: OfPython = None, version: OfPython = None) -> StatusAnswer:
+    """
+    Return the state of the workspace, and what is wrong with it.
 
-    period: str
-
-
-@record(kw_only=True)
-class RebuildRequest(Request):
-    """*wait_s* is how many seconds to wait for another process that has locked the index."""
-
-    wait_s: float = 10.0
-
-
-@operation("status", StatusRequest, owner=True)
-def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
-    """Return the state of the workspace, and what is wrong with it."""
+    *ask* returns the version of the running supervisor, *version* that of this recalld, as for `Look`; both are None when the
+    supervisor itself answers.
+    """
     from ..checks.check import Look
     from ..checks.status import status as status_of
     from ..checks.table import verdict
 
-    others = (request.ask, request.version) if request.ask else ()
+    others = (ask, version) if ask else ()
     look = Look(memory.ws, memory.caller.clock(), os.environ, *others)
     facts = status_of(look)
     sentences, is_well = verdict(look)
@@ -102,16 +73,16 @@ def status(memory: Visible, request: StatusRequest) -> StatusAnswer:
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 
-@operation("plan", NoArguments, owner=True)
-def plan(memory: Visible, _request: NoArguments) -> dict[str, Any]:
+@operation("plan", owner=True)
+def plan(memory: Visible) -> dict[str, Any]:
     """Return what the next run would do."""
     from ..checks.status import plan as plan_of
 
     return plan_of(memory.ws, memory.caller.clock())
 
 
-@operation("fsck", NoArguments, owner=True, within_s=600.0)
-def fsck(memory: Visible, _request: NoArguments) -> Ledger:
+@operation("fsck", owner=True, within_s=600.0)
+def fsck(memory: Visible) -> Ledger:
     """Account for every message and file."""
     from ..checks.check import Look
     from ..checks.table import account
@@ -119,8 +90,8 @@ def fsck(memory: Visible, _request: NoArguments) -> Ledger:
     return account(Look(memory.ws, memory.caller.clock(), os.environ))
 
 
-@operation("repair", NoArguments, owner=True, within_s=600.0)
-def repair(memory: Visible, _request: NoArguments) -> Repairs:
+@operation("repair", owner=True, within_s=600.0)
+def repair(memory: Visible) -> Repairs:
     """Repair what fsck finds, as far as possible; AlreadyRuns while a supervisor runs."""
     from ..checks.fsck import repair as mend
     from ..host.lock import supervisor_lock
@@ -129,24 +100,24 @@ def repair(memory: Visible, _request: NoArguments) -> Repairs:
         return mend(memory.ws, memory.caller.clock())
 
 
-@operation("accept", AcceptRequest, owner=True)
-def accept(memory: Visible, request: AcceptRequest) -> int:
+@operation("accept", owner=True)
+def accept(memory: Visible, file: Path) -> int:
     """Accept that messages of a dated file are missing; return how many."""
     from ..checks.fsck import accept as accept_missing
 
-    return accept_missing(memory.ws, request.file.name)
+    return accept_missing(memory.ws, file.name)
 
 
-@operation("accept_times", NoArguments, owner=True)
-def accept_times(memory: Visible, _request: NoArguments) -> int:
+@operation("accept_times", owner=True)
+def accept_times(memory: Visible) -> int:
     """Accept the days under which messages whose time can't be read were filed; return how many messages."""
     from ..checks.fsck import accept_times as accept_the_times
 
     return accept_the_times(memory.ws)
 
 
-@operation("restore", NoArguments, owner=True, within_s=600.0)
-def restore(memory: Visible, _request: NoArguments) -> RestoreAnswer:
+@operation("restore", owner=True, within_s=600.0)
+def restore(memory: Visible) -> RestoreAnswer:
     """Restore a damaged or lost history.json."""
     from ..archive.intake import restore_history
 
@@ -171,8 +142,8 @@ def _refuse_unreadable(ws: Workspace) -> None:
         raise BadFile(error.path, why or error.why, Text("nothing was restored; correct it, or move it away")) from None
 
 
-@operation("archive", NoArguments, owner=True, within_s=600.0)
-def archive(memory: Visible, _request: NoArguments) -> ArchiveAnswer:
+@operation("archive", owner=True, within_s=600.0)
+def archive(memory: Visible) -> ArchiveAnswer:
     """Write every message to its dated file now; if a supervisor runs, ask it to do so and wait for it."""
     from ..host.round import archive_now
 
@@ -180,33 +151,26 @@ def archive(memory: Visible, _request: NoArguments) -> ArchiveAnswer:
     return ArchiveAnswer(files=files, left=left)
 
 
-@operation("redo", RedoRequest, owner=True)
-def redo(memory: Visible, request: RedoRequest) -> str:
+@operation("redo", owner=True)
+def redo(memory: Visible, period: str) -> str:
     """Have a summary written again and return its group; the old one is kept until the new one is there."""
     from ..summaries.submit import submit_again
 
     ws = memory.ws
     stores: dict[str, Any] = {"journal": ws.journal, "memory": ws.memory, "task_queue": ws.task_queue}
-    return submit_again(request.period, memory.caller.clock(), **stores, config=ws.config, prepare=ws.prepare)
+    return submit_again(period, memory.caller.clock(), **stores, config=ws.config, prepare=ws.prepare)
 
 
-@operation("index_status", NoArguments, owner=True)
-def index_status(memory: Visible, _request: NoArguments) -> Inventory:
+@operation("index_status", owner=True)
+def index_status(memory: Visible) -> Inventory:
     """Return what the index holds, and how many files differ from it."""
     return memory.ws.index.inventory()
 
 
-@operation("index_rebuild", RebuildRequest, owner=True, within_s=600.0)
-def index_rebuild(memory: Visible, request: RebuildRequest) -> Changes:
+@operation("index_rebuild", owner=True, within_s=600.0)
+def index_rebuild(memory: Visible, wait_s: float = 10.0) -> Changes:
     """Rebuild the index from the files, unless another process keeps it locked for longer than *wait_s* (`shared`)."""
-    return memory.ws.searcher.refresh(request.wait_s, memory.control, rebuild=True)
-
-
-@record(kw_only=True)
-class ExamineRequest(Request):
-    """With *slow* the slow checks run, too."""
-
-    slow: bool = False
+    return memory.ws.searcher.refresh(wait_s, memory.control, rebuild=True)
 
 
 @record(kw_only=True)
@@ -219,12 +183,12 @@ class CheckAnswer:
     mend: str | None
 
 
-@operation("examine", ExamineRequest, owner=True, within_s=60.0)
-def examine(memory: Visible, request: ExamineRequest) -> list[CheckAnswer]:
+@operation("examine", owner=True, within_s=60.0)
+def examine(memory: Visible, slow: bool = False) -> list[CheckAnswer]:
     """Return what each check finds, in the order of `doctor`; a check without a fault is "good", a slow one may be left out."""
     from ..checks.check import Look
     from ..checks.table import examine as examine_all
 
     look = Look(memory.ws, memory.caller.clock(), os.environ)
-    findings = examine_all(look, slow=request.slow)
+    findings = examine_all(look, slow=slow)
     return [CheckAnswer(check=finding.check, state=finding.state, why=finding.why, mend=finding.mend) for finding in findings]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.operations.forget import ForgetRequest
 from recalld.supervisor.operations.forget import forget as operation
 from recalld.supervisor.operations.operation import Caller, perform
 from tests.world import World, at, message
@@ -82,8 +81,8 @@ def test_forgetting_leaves_a_persons_head_whole(world, edit):
     path.write_bytes(edit(path.read_text("utf-8")).encode())
     head = path.read_text("utf-8-sig").split("\ncount:")[0]
     world.reopen()
-    shown = run(operation, ForgetRequest(by="match", value=BOAT)).digest
-    assert run(operation, ForgetRequest(by="match", value=BOAT, yes=True, shown=shown)).done
+    shown = run(operation, {"by": "match", "value": BOAT}).digest
+    assert run(operation, {"by": "match", "value": BOAT, "yes": True, "shown": shown}).done
     world.settle()
     text = day(world).read_text("utf-8")
     assert (BOAT in text, text.startswith(head)) == (False, True)

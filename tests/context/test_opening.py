@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.operations.assistant import OpeningRequest, opening, where_it_stopped
+from recalld.supervisor.operations.assistant import opening, where_it_stopped
 from recalld.supervisor.operations.operation import Caller, perform
 from tests.world import World, message, parsed
 
@@ -44,7 +44,7 @@ def test_where_it_stopped_leaves_out_courtesies_and_groups():
 
 
 def begun(world: World, **asked: object) -> str:
-    request = OpeningRequest(**{"project": SHOP, "session": "new", **asked})  # type: ignore[arg-type]
+    request = {"project": SHOP, "session": "new", **asked}  # type: ignore[arg-type]
     return perform(opening, world.ws, request, Caller(clock=world.clock)).text
 
 
@@ -65,5 +65,5 @@ def test_opening_has_pinned_lines_the_newest_and_where_talk_stopped(world):
 def test_opening_hides_secrets_and_stays_within_its_tokens(world):
     world.write([in_project("a", 0, "路由器的密码是 Tr0ub4dor&3", "s1"), in_project("b", 1, "很长的一段话。" * 400, "s1")])
     assert "Tr0ub4dor" not in begun(world)
-    answer = perform(opening, world.ws, OpeningRequest(project=SHOP, tokens=120), Caller(clock=world.clock))
+    answer = perform(opening, world.ws, {"project": SHOP, "tokens": 120}, Caller(clock=world.clock))
     assert 0 < answer.tokens <= 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from recalld.supervisor.operations.long_term import WriteRequest, write
+from recalld.supervisor.operations.long_term import write
 from recalld.supervisor.operations.operation import Caller, perform
 from tests.checker.checker import Acked
 from tests.crash.model_disk import ModelDisk
@@ -44,7 +44,7 @@ class Written(Workload):
 
     def happen(self, life: Program) -> None:
         for line in ("一条", "两条", "三条"):
-            perform(write, life.ws, WriteRequest(content=line), Caller(clock=life.clock, interface="command"))
+            perform(write, life.ws, {"content": line}, Caller(clock=life.clock, interface="command"))
 
 
 class SummaryDeleted(Workload):

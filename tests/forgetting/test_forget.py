@@ -47,7 +47,7 @@ def world(tmp_path: Path) -> World:
 
 
 def forget(world: World, by: str, value: str = "", **more: Any) -> Any:
-    request = operations.ForgetRequest(by=by, value=value, **{"yes": True, **more})
+    request = {"by": by, "value": value, "yes": True, **more}
     return perform(operations.forget, world.ws, request, Caller(clock=world.clock))
 
 

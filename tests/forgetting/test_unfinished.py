@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.undo import UndoRequest, undo
+from recalld.supervisor.operations.undo import undo
 from recalld.supervisor.storage.control import noting
 from recalld.supervisor.storage.files import Files
 from tests.forgetting.test_forget import SECRET, forget, where
@@ -105,7 +105,7 @@ def test_prune_of_several_files_is_undone_after_a_word_of_one_went(tmp_path: Pat
     [act] = world.ws.diary.keep(noted, world.clock(), "command prune")
     assert forget(world, "match", "山茶花").done
     assert next(iter(world.ws.diary.acts())) == act.id
-    perform(undo, world.ws, UndoRequest(id=act.id), Caller(clock=world.clock))
+    perform(undo, world.ws, {"id": act.id}, Caller(clock=world.clock))
     assert [name for name in names if world.paths.original(name).exists()] == [n for n in names if n.startswith("2026-01-11")]
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from recalld.supervisor.operations.operation import NAMES
+from recalld.supervisor.operations.codec import from_json
+from recalld.supervisor.operations.operation import NAMES, find
+from recalld.supervisor.storage.errors import BadRequest
 from tests.http.service import Service
 from tests.world import message
 
@@ -54,6 +56,8 @@ def test_operation_takes_what_its_description_says(service: Service):
         ("search", {"query": "x", "limit": 1.5}, "limit"),
         ("search", {"query": "a\ud83d"}, "query"),
         ("search", {}, "query"),
+        ("search_lines", {"keywords": "x", "maxResults": 0}, "maxResults"),
+        ("search_lines", {"keywords": "x", "matchMode": "nor"}, "matchMode"),
         ("get", {"path": "../../etc/passwd"}, "path"),
         ("get", {"path": "recalld.toml"}, "path"),
         ("write", {"content": ""}, "content"),
@@ -68,6 +72,11 @@ def test_request_that_is_wrong_is_refused_by_its_field(unchanged: Service, name,
 @pytest.mark.parametrize("who", ["chat=party", "chat=group&chat=direct", "group=x"])
 def test_caller_that_is_wrong_is_refused(unchanged: Service, who):
     assert unchanged.problem(400, "POST", f"/api/stats?{who}")["field"] in ("chat", "group")
+
+
+def test_half_an_emoji_that_comes_by_the_socket_is_refused_by_its_field():
+    with pytest.raises(BadRequest, match=r"^query: a text must not have the character NUL or half an emoji"):
+        from_json(find("search"), {"query": "花\ud83d"})
 
 
 def test_whole_number_may_have_a_point(unchanged: Service):

@@ -11,7 +11,7 @@ from recalld.supervisor.interfaces.connect.clients import OddEvent, read_event
 from recalld.supervisor.interfaces.hooks.entry import _leave_words, client_of, project_of, repository_of
 from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.recall import WhyRequest, why
+from recalld.supervisor.operations.recall import why
 from tests.world import World, message
 
 SHOP = "/home/mia/shop"
@@ -92,7 +92,7 @@ def test_hook_of_a_start_tells_where_talk_stopped_in_the_project(world, client):
 def test_hook_keeps_nothing_private_and_searches_nothing_private(world):
     heard(world, "codex", asks("codex", "改端口 <private>口令是 芝麻</private> 到 8081"))
     assert kept(world) == [("user", "改端口  到 8081")]
-    receipt = perform(why, world.ws, WhyRequest(), Caller(clock=world.clock))
+    receipt = perform(why, world.ws, {}, Caller(clock=world.clock))
     assert "芝麻" not in receipt.question
 
 

@@ -141,7 +141,7 @@ def test_invalidate_is_the_owners_alone(memory):
     from recalld.supervisor.operations import long_term
     from recalld.supervisor.operations.operation import Caller, perform
 
-    request = long_term.InvalidateRequest(target="m1")
+    request = {"target": "m1"}
     with pytest.raises(OwnersAlone):
         perform(long_term.invalidate, memory.workspace, request, Caller(chat="group", session="g"))
 

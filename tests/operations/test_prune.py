@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.prune import PruneRequest, prune
-from recalld.supervisor.operations.undo import UndoRequest, undo
+from recalld.supervisor.operations.prune import prune
+from recalld.supervisor.operations.undo import undo
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import WITH_MODEL, WITHOUT_MODEL, Diarist, World, at, message
 
@@ -41,9 +41,9 @@ def memory_files(world: World) -> dict[str, bytes]:
 @pytest.mark.feature("003.31")
 def test_prune_moves_what_a_summary_covers_and_nothing_else(world: World) -> None:
     before = memory_files(world)
-    shown = do(world, prune, PruneRequest(dry_run=True))
+    shown = do(world, prune, {"dry_run": True})
     assert memory_files(world) == before
-    done = do(world, prune, PruneRequest())
+    done = do(world, prune, {})
     assert shown.files == done.files
     assert [name[:10] for name in done.files] == ["2025-05-10"]
     assert [path.name for path in world.paths.trash.iterdir()] == [*done.files]
@@ -51,7 +51,7 @@ def test_prune_moves_what_a_summary_covers_and_nothing_else(world: World) -> Non
 
 
 def test_pruned_messages_are_neither_lost_nor_written_again(world: World) -> None:
-    do(world, prune, PruneRequest())
+    do(world, prune, {})
     world.write([])
     world.reopen().settle()
     world.repair()
@@ -64,18 +64,18 @@ def test_pruned_messages_are_neither_lost_nor_written_again(world: World) -> Non
 
 def test_undo_of_a_prune_brings_the_files_back(world: World) -> None:
     before = memory_files(world)
-    do(world, prune, PruneRequest())
+    do(world, prune, {})
     world.settle()
     (act,) = re.findall(r"p-[0-9a-f]{8}", (world.read("CHANGES.md") or b"").decode())
-    assert do(world, undo, UndoRequest(id=act)).done
+    assert do(world, undo, {"id": act}).done
     assert memory_files(world) == before
     world.settle()
     assert world.fsck().pruned == 0
 
 
 @pytest.mark.feature("003.31")
-@pytest.mark.parametrize("request_", [PruneRequest(recent_days=0), PruneRequest(keep_longterm=False, summary_days=1)])
-def test_prune_never_takes_what_is_not_covered(world: World, request_: PruneRequest) -> None:
+@pytest.mark.parametrize("request_", [{"recent_days": 0}, {"keep_longterm": False, "summary_days": 1}])
+def test_prune_never_takes_what_is_not_covered(world: World, request_: dict[str, Any]) -> None:
     world.put("memory.md", "2020-01-01|web-chat|x\n")
     for path in world.paths.summaries.iterdir():
         path.unlink()
@@ -92,11 +92,11 @@ def test_an_extract_covers_nothing_for_a_prune(tmp_path: Path) -> None:
     world.model.extract = True
     world.write([*SAID])
     world.settle()
-    assert do(world, prune, PruneRequest()).files == ()
+    assert do(world, prune, {}).files == ()
 
 
 def test_summary_of_a_pruned_day_is_never_made_anew(world: World) -> None:
-    do(world, prune, PruneRequest())
+    do(world, prune, {})
     before = world.read("memory/summary/2025-05.md")
     world.add(message("m-late-00001", "2025-05-10T11:00", "泳池九点开门。"))
     world.settle()

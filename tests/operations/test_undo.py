@@ -16,9 +16,9 @@ from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.interfaces.cli.call import ServedCall
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.operations import long_term
-from recalld.supervisor.operations.forget import ForgetRequest, forget
+from recalld.supervisor.operations.forget import forget
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.undo import UndoRequest, undo
+from recalld.supervisor.operations.undo import undo
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.text.comparing import hunks, without
 from tests.world import WITH_MODEL, Diarist, World, at, message
@@ -34,11 +34,11 @@ def do(world: World, operation: Any, request: Any, interface: Any = "tool") -> A
 
 
 def write(world: World, content: str, **more: Any) -> Any:
-    return do(world, long_term.write, long_term.WriteRequest(content=content, **more))
+    return do(world, long_term.write, {"content": content, **more})
 
 
 def take_back(world: World, act: str) -> Any:
-    return do(world, undo, UndoRequest(id=act))
+    return do(world, undo, {"id": act})
 
 
 def diary(world: World) -> list[str]:
@@ -52,7 +52,7 @@ def last_id(world: World) -> str:
 
 def test_diary_says_who_wrote_and_not_what(world: World) -> None:
     line = write(world, "对花生过敏")
-    do(world, long_term.delete, long_term.DeleteRequest(lines=[f"1@{line.digest}"]), "command")
+    do(world, long_term.delete, {"lines": [f"1@{line.digest}"]}, "command")
     lines = [re.sub(r"[wd]-[0-9a-f]{8}", "ID", one) for one in diary(world)]
     assert lines == [
         "- 2026-01-31 10:00 · ID · a line was written into memory.md, by a tool (write)",
@@ -129,7 +129,7 @@ def test_undo_refuses_an_id_that_is_none(world: World, act: str) -> None:
 def test_undo_refuses_forgetting(world: World) -> None:
     world.write([message("m-secret-0001", "2026-01-30T09:00", "暗号是山茶花十七号。")])
     world.settle()
-    do(world, forget, ForgetRequest(by="match", value="山茶花", yes=True))
+    do(world, forget, {"by": "match", "value": "山茶花", "yes": True})
     ids = {line.split(" · ")[1] for line in diary(world)}
     assert {one[0] for one in ids} == {"f"}
     for act in ids:
@@ -147,8 +147,8 @@ def test_undo_refuses_to_undo_an_undoing(world: World) -> None:
 
 def test_forget_reaches_a_deleted_line_that_undo_could_bring_back(world: World) -> None:
     line = write(world, "银行卡密码是一二三四五六")
-    do(world, long_term.delete, long_term.DeleteRequest(lines=[f"1@{line.digest}"]))
-    told = do(world, forget, ForgetRequest(by="match", value="银行卡", yes=True))
+    do(world, long_term.delete, {"lines": [f"1@{line.digest}"]})
+    told = do(world, forget, {"by": "match", "value": "银行卡", "yes": True})
     assert (told.done, len(told.lines)) == (True, 1)
     assert not [path for path in world.root.rglob("*") if path.is_file() and "银行卡".encode() in path.read_bytes()]
 
@@ -180,11 +180,11 @@ def act_at_random(world: World, chance: random.Random, number: int) -> bool:
     more = chance.choice(lines).ref if lines else "1@00000000"
     text = "\r\n".join(chance.sample([line.text for line in lines], len(lines) // 2)) if lines else "# 记忆\n\n"
     acts = [
-        (long_term.write, long_term.WriteRequest(content=f"第 {number} 件事")),
-        (long_term.write, long_term.WriteRequest(content=f"now {number}", replaces=ref)),
-        (long_term.delete, long_term.DeleteRequest(lines=list({ref, more}))),
-        (long_term.invalidate, long_term.InvalidateRequest(target=ref, reason="卖了")),
-        (long_term.replace_long_term, long_term.ReplaceRequest(content=f"{text}\nline {number}")),
+        (long_term.write, {"content": f"第 {number} 件事"}),
+        (long_term.write, {"content": f"now {number}", "replaces": ref}),
+        (long_term.delete, {"lines": list({ref, more})}),
+        (long_term.invalidate, {"target": ref, "reason": "卖了"}),
+        (long_term.replace_long_term, {"content": f"{text}\nline {number}"}),
     ]
     try:
         do(world, *chance.choices(acts, [6, 3, 2, 2, 1])[0])

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.operations.assistant import OpeningRequest, opening
+from recalld.supervisor.operations.assistant import opening
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import Config, literal
 from recalld.supervisor.protocol.settings import dotted, keys
@@ -108,7 +108,7 @@ def citations(world: World) -> bool:
 
 def what_a_session_begins_with(world: World) -> bool:
     (world.ws.paths.root / "memory.md").write_text("2026-01-20|web-chat|护照在保险柜里\n", encoding="utf-8")
-    return "保险柜" in perform(opening, world.ws, OpeningRequest(), Caller(clock=world.clock)).text
+    return "保险柜" in perform(opening, world.ws, {}, Caller(clock=world.clock)).text
 
 
 def how_it_was_found(world: World) -> str:

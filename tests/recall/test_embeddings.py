@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.host.jobs import make_vectors
-from recalld.supervisor.operations.forget import ForgetRequest, forget
+from recalld.supervisor.operations.forget import forget
 from recalld.supervisor.operations.operation import Caller, perform
 from tests.recall.said import CAR, OTHER_WORDS, QUESTION, SAID, filled, texts
 from tests.recall.vectors import FAULTS, Server
@@ -124,7 +124,7 @@ def test_a_forget_has_the_vectors_of_other_files_made_again(ready, server):
     make(ready)
     noted = units(ready) - before
     assert len(noted) == 2
-    request = ForgetRequest(by="match", value="轿车", yes=True)
+    request = {"by": "match", "value": "轿车", "yes": True}
     assert perform(forget, ready.ws, request, Caller(clock=ready.clock)).done
     assert files(ready) == []
     ready.refresh()

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from recalld.supervisor.host.jobs import VectorMaker, make_vectors
-from recalld.supervisor.operations.forget import ForgetRequest, forget
+from recalld.supervisor.operations.forget import forget
 from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.recall import SearchRequest, search
+from recalld.supervisor.operations.recall import search
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.audience import Audience
@@ -61,7 +61,7 @@ def test_meaning_finds_what_has_no_word_in_common(ready, question, text):
 
 
 def test_search_finds_a_misspelt_word_beside_what_means_the_same(ready):
-    found = perform(search, ready.ws, SearchRequest(query="does the shedd leek"), Caller(clock=ready.clock))
+    found = perform(search, ready.ws, {"query": "does the shedd leek"}, Caller(clock=ready.clock))
     assert LEAK in texts(found)
     assert any("words: " in reason for hit in found.hits if hit.unit.text == LEAK for reason in hit.because)
 
@@ -112,7 +112,7 @@ def test_meaning_finds_no_text_that_has_gone(ready):
 
 def test_meaning_forgets_what_is_forgotten_at_once(ready):
     assert vectors(ready)
-    request = ForgetRequest(by="match", value="轿车", yes=True)
+    request = {"by": "match", "value": "轿车", "yes": True}
     assert perform(forget, ready.ws, request, Caller(clock=ready.clock)).done
     assert vectors(ready) == []
 

@@ -77,7 +77,7 @@ def _forget(world: SimulatedWorld, asked: Request, meant: list[Forgotten]) -> No
     process = life.app if life else Diarist.process(world.root, world.clock, events, world.config, world.disk, "person")
 
     def ask(*, yes: bool, shown: str = "") -> Forgotten:
-        request = operations.ForgetRequest(by=asked.by, value=asked.value, yes=yes, shown=shown)
+        request = {"by": asked.by, "value": asked.value, "yes": yes, "shown": shown}
         return perform(operations.forget, process.ws, request, Caller(clock=world.clock))
 
     meant.append(ask(yes=False))

@@ -26,7 +26,7 @@ from recalld.supervisor.importing.sources import take_in
 from recalld.supervisor.interfaces.http.site import Access
 from recalld.supervisor.interfaces.socket_server import Answering, serve_socket
 from recalld.supervisor.interfaces.wording import keep_language
-from recalld.supervisor.operations.forget import ForgetRequest, forget
+from recalld.supervisor.operations.forget import forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import load, make_workspace
 from recalld.supervisor.protocol.marks import Struck
@@ -144,7 +144,7 @@ def long_term_lines(world: World) -> None:
     world.ws.session_lines.summarize("", lambda _: "周五的部署取消", world.clock())
     write_ended(world.files, world.paths, "message", "2025-12-03-nginx", Struck("", world.clock().date()))
     line = world.ws.long_term.append("web-chat", "门锁的密码", world.clock())
-    wish = ForgetRequest(by="line", value=f"{line.line}@{line.digest}", yes=True)
+    wish = {"by": "line", "value": f"{line.line}@{line.digest}", "yes": True}
     perform(forget, world.ws, wish, Caller(clock=world.clock))
 
 

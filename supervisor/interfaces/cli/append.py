@@ -104,13 +104,11 @@ def _acknowledge(call: Call, ids: list[str]) -> int:
 
 
 def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
-    from ...operations.history import AppendRequest
     from ...operations.history import append as append_operation
     from ...operations.operation import perform
 
-    ws.files.make_folder(ws.paths.state)
-    request = AppendRequest(messages=raws, entropy=call.once.entropy if call.once else b"", as_found=as_found)
-    return perform(append_operation, ws, request, call.caller(now))
+    messages = {"messages": raws, "entropy": call.once.entropy if call.once else b"", "as_found": as_found}
+    return perform(append_operation, ws, messages, call.caller(now))
 
 
 def _opened_with_defaults(call: Call) -> tuple[Workspace, datetime]:

@@ -249,11 +249,9 @@ class Call:
         from ...operations.operation import find, perform
         from ...storage.control import kept_ids
 
-        operation = find(name)
-        request = operation.request(**arguments)
         ws, at = self.opened()
         with self.control() as control, kept_ids() as self.acts:
-            return perform(operation, ws, request, self.caller(at), control)
+            return perform(find(name), ws, arguments, self.caller(at), control)
 
     @property
     def is_watched(self) -> bool:

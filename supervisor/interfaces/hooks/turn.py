@@ -53,10 +53,10 @@ def answer(
     text = ""
     now = to_wire(read_instant(request.get("at"), UTC) or clock())
     if messages := messages_of(event, client, project, now):
-        from ...operations.history import AppendRequest, append
+        from ...operations.history import append
 
         with _alone(faults, "keeping what was said", ws), changing or contextlib.nullcontext():
-            perform(append, ws, AppendRequest(messages=messages), Caller(clock=clock))
+            perform(append, ws, {"messages": messages}, Caller(clock=clock))
     with _alone(faults, "the block", ws):
         text = written(event, _block(ws, event, client, project, clock, keep_fresh=keep_fresh))
     if faults:
@@ -76,21 +76,19 @@ def _alone(faults: list[str], step: str, ws: Workspace) -> Iterator[None]:
 def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock, *, keep_fresh: bool) -> str:
     who = Caller(session=event.session, chat="direct", interface="socket", clock=clock, keep_fresh=keep_fresh)
     if event.kind == "start":
-        from ...operations.assistant import STARTS, OpeningRequest, opening
+        from ...operations.assistant import STARTS, opening
 
         start = event.start if event.start in STARTS else "startup"
-        request = OpeningRequest(project=project, session=event.session, start=start, tokens=_BUDGETS[0])
-        block = framed(perform(opening, ws, request, who).text)
+        begun = {"project": project, "session": event.session, "start": start, "tokens": _BUDGETS[0]}
+        block = framed(perform(opening, ws, begun, who).text)
         return block if fits(client, block) else ""
     if not event.question:
         return ""
-    from ...operations.recall import InjectRequest, inject
+    from ...operations.recall import inject
 
+    asked = {"question": event.question[:_MOST_CHARS], "shows": _SHOWN, "project": project, "client": client}
     for tokens in _BUDGETS:
-        question = InjectRequest(
-            question=event.question[:_MOST_CHARS], shows=_SHOWN, project=project, client=client, tokens=tokens
-        )
-        block = framed(perform(inject, ws, question, who).memory)
+        block = framed(perform(inject, ws, {**asked, "tokens": tokens}, who).memory)
         if fits(client, block):
             return block
     return ""

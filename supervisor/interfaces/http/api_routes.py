@@ -1,5 +1,5 @@
 """
-What programs ask: every operation at `POST /api/NAME`, with the typed request as JSON, and the REST service of 000 (CountBot).
+What programs ask: every operation at `POST /api/NAME`, with its arguments as JSON, and the REST service of 000 (CountBot).
 
 The conversation that reads the answer of an operation, if it is not the owner alone, is in the parameters `session` and `chat`.
 Paths, bodies and texts of 000 are as they were, so that the client code of a user of it runs unchanged.
@@ -23,7 +23,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...longterm.lines import parse_entry
-from ...operations import long_term
 from ...operations.codec import from_json, refuse_unknown, to_json
 from ...operations.operation import LEFT, NAMES, find
 from ...storage.errors import BadRequest, StaleText, refuse_no_text
@@ -111,9 +110,8 @@ async def _get_recent(site: Site, request: Request) -> Response:
 async def _search(site: Site, request: Request) -> Response:
     query(request)
     given = await _body(request, "keywords", "max_results", "match_mode")
-    lines_request = long_term.LinesRequest(**{"keywords": None, **given})
     caller = replace(site.caller(request), language=_ITS_LANGUAGE)
-    result = await site.perform(request, long_term.search_lines, lines_request, caller)
+    result = await site.perform(request, "search_lines", {"keywords": None, **given}, caller)
     return JSONResponse(to_json(result))
 
 
@@ -150,7 +148,6 @@ async def _left(path: str, why: Text, _: Request) -> Response:
 async def _answer(site: Site, name: str, request: Request) -> Response:
     who = query(request, "session", "chat")
     given = await json_object(request)
-    operation = await site.run(find, name)
-    typed = await site.run(from_json, operation, given)
-    answer = await site.perform(request, operation, typed, site.caller(request, **who))
+    arguments = await site.run(lambda: from_json(find(name), given))
+    answer = await site.perform(request, name, arguments, site.caller(request, **who))
     return JSONResponse(await site.run(to_json, answer))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...operations.codec import schema
-from ...operations.long_term import LinesRequest
 from ...operations.operation import NAMES, find
 from ..locate import version
 
@@ -56,9 +55,7 @@ def description() -> dict[str, Any]:
 
 def _operation(name: str) -> dict[str, Any]:
     operation = find(name)
-    shape = schema(operation.request)
-    for field in shape["properties"].values():
-        field.pop("title", None)  # which pydantic adds
+    shape = schema(operation)
     body = _object(shape["properties"], shape["required"])
     summary = (operation.run.__doc__ or "").strip().partition("\n")[0]
     # of what is the owner's alone no other conversation reads the answer
@@ -66,7 +63,7 @@ def _operation(name: str) -> dict[str, Any]:
 
 
 def _countbot() -> dict[str, Any]:
-    lines = schema(LinesRequest)["properties"]
+    lines = schema(find("search_lines"))["properties"]
     words = {"keywords": lines["keywords"], "max_results": lines["maxResults"], "match_mode": lines["matchMode"]}
     count = {"name": "count", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 10}}
     named = {"name": "session_id", "in": "path", "required": True, "schema": _TEXT}

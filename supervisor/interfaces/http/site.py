@@ -39,7 +39,6 @@ from ..wording import spoken_language
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-Q = TypeVar("Q")
 A = TypeVar("A")
 #: Where the proxy in front of a model server is.
 PROXY: Final = "/v1/"
@@ -55,7 +54,7 @@ class Performer(Protocol):
         """The present workspace."""
         ...
 
-    def perform(self, operation: Operation[Q, A], request: Q, caller: Caller) -> A:
+    def perform(self, operation: Operation[A], arguments: Mapping[str, Any], caller: Caller) -> A:
         """Return the answer of an operation; those that change files run one after another."""
         ...
 
@@ -103,20 +102,19 @@ class Site:
 
     # ── doing ────────────────────────────────────────────────────────────────
 
-    async def perform(self, request: Request, operation: Operation[Q, A], typed: Q, caller: Caller | None = None) -> A:
+    async def perform(self, request: Request, name: str, arguments: Mapping[str, Any], caller: Caller | None = None) -> Any:
         """Return the answer of the operation; those that change files run one after another, with those of the socket."""
         client = "page" if self.cookie(request) else request.headers.get("user-agent", "").partition(" ")[0]
 
-        def answer() -> A:
+        def answer() -> Any:
             with acting("http", client):
-                return self.answers.perform(operation, typed, caller or self.caller(request))
+                return self.answers.perform(find(name), arguments, caller or self.caller(request))
 
         return await self.run(answer)
 
     async def ask(self, request: Request, name: str, /, **arguments: Any) -> Any:
         """Return the answer of the operation of this *name*, for the owner."""
-        operation = await self.run(find, name)
-        return await self.perform(request, operation, operation.request(**arguments))
+        return await self.perform(request, name, arguments)
 
     async def run(self, function: Callable[..., A], *arguments: Any) -> A:
         """Return what the function returns; it runs in a thread, since it waits for files or locks."""

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ...operations.history import AppendRequest, append
+from ...operations.history import append
 from ...operations.operation import Caller
-from ...operations.recall import InjectRequest, inject
+from ...operations.recall import inject
 from ...protocol.message import Message
 from ...storage.clock import to_wire
 from ...storage.errors import BadRequest, SupervisorError
@@ -99,9 +99,9 @@ def _newest(ws: Workspace) -> list[Message]:
 
 def memory_for(site: Site, turn: Turn, tokens: int, shows: int) -> str:
     """Return the block for the question, in at most so many *tokens*; the client *shows* so many of the last messages."""
-    request = InjectRequest(question=turn.question[:_MOST_CHARS], shows=shows, client=_CHANNEL, tokens=tokens)
+    asked = {"question": turn.question[:_MOST_CHARS], "shows": shows, "client": _CHANNEL, "tokens": tokens}
     who = Caller(session=turn.session, interface="http", clock=site.clock, keep_fresh=False)
-    return site.answers.perform(inject, request, who).memory
+    return site.answers.perform(inject, asked, who).memory
 
 
 def keep_question(site: Site, turn: Turn) -> None:
@@ -119,7 +119,7 @@ def _append(site: Site, turn: Turn, role: str, text: str, **more: str) -> None:
     identity = f"proxy-{digest(turn.session, turn.place, role)}"
     where = {"session": turn.session, "channel": _CHANNEL, **more}
     message = {"id": identity, "role": role, "text": text, "createdAt": to_wire(site.clock()), **where}
-    site.answers.perform(append, AppendRequest(messages=[message]), Caller(clock=site.clock))
+    site.answers.perform(append, {"messages": [message]}, Caller(clock=site.clock))
 
 
 # ── what a client asks for itself ────────────────────────────────────────────
