@@ -86,9 +86,9 @@ def _block(ws: Workspace, event: Event, client: str, project: str, clock: Clock,
         return ""
     from ...operations.recall import inject
 
-    asked = {"question": event.question[:_MOST_CHARS], "shows": _SHOWN, "project": project, "client": client}
+    question = {"question": event.question[:_MOST_CHARS], "shows": _SHOWN, "project": project, "client": client}
     for tokens in _BUDGETS:
-        block = framed(perform(inject, ws, {**asked, "tokens": tokens}, who).memory)
+        block = framed(perform(inject, ws, {**question, "tokens": tokens}, who).memory)
         if fits(client, block):
             return block
     return ""

@@ -99,9 +99,9 @@ def _newest(ws: Workspace) -> list[Message]:
 
 def memory_for(site: Site, turn: Turn, tokens: int, shows: int) -> str:
     """Return the block for the question, in at most so many *tokens*; the client *shows* so many of the last messages."""
-    asked = {"question": turn.question[:_MOST_CHARS], "shows": shows, "client": _CHANNEL, "tokens": tokens}
+    question = {"question": turn.question[:_MOST_CHARS], "shows": shows, "client": _CHANNEL, "tokens": tokens}
     who = Caller(session=turn.session, interface="http", clock=site.clock, keep_fresh=False)
-    return site.answers.perform(inject, asked, who).memory
+    return site.answers.perform(inject, question, who).memory
 
 
 def keep_question(site: Site, turn: Turn) -> None:
