@@ -43,7 +43,7 @@ REPLY_KINDS: Final = ("reply", "lookup")
 #: Why there is no summary: what the worker reports, then what the supervisor finds in an answer (`summaries/quality.py`).
 Reason: TypeAlias = Literal[
     "timeout", "provider", "empty", "refused", "truncated", "input", "lost", "spent",
-    "vague", "copy", "transcript", "form", "language",
+    "vague", "copy", "repeats", "transcript", "form", "language",
     "data", "thought", "forged", "long",
 ]  # fmt: skip
 REASONS: Final = get_args(Reason)

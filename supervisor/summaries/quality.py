@@ -47,6 +47,10 @@ _RUN: Final = 12
 _COPY_CHARS: Final = 160
 _COPIES: Final = ((0.7, 0.6), (0.45, 0.85))
 _MANY_DAYS: Final = 3
+#: A model that goes round in a circle: of the answer's runs of so many letters and digits this share were said before in it.
+#: Of a hundred good answers the most is 0.0, of a list of doses that differ by the day 0.2, of six loops the least is 0.42.
+_ROUND_RUN: Final = 24
+_ROUND_SHARE: Final = 0.33
 #: Characters of the material that an answer is compared with: a month of long days.
 _MOST_CHARS: Final = 400_000
 
@@ -272,9 +276,23 @@ def is_copy(text: str, material: Material) -> bool:
     return any(_copies(bare, whole) for whole in (material.bare, *days))
 
 
+def repeats(text: str) -> bool:
+    """
+    Return whether the text says much of its words again and again.
+
+    >>> repeats("对花生过敏，春天要带喷雾，每次出门都带。" * 4), repeats("对花生过敏，春天要带喷雾，每次出门都带。")
+    (True, False)
+    """
+    runs = _runs(_bare(text), _ROUND_RUN)
+    return len(runs) - len({*runs}) > _ROUND_SHARE * len(runs)
+
+
+def _runs(bare: str, length: int) -> list[str]:
+    return [bare[at : at + length] for at in range(len(bare) - length + 1)]
+
+
 def _copies(bare: str, whole: str) -> bool:
-    runs = [bare[at : at + _RUN] for at in range(len(bare) - _RUN + 1)]
-    known = {whole[at : at + _RUN] for at in range(len(whole) - _RUN + 1)}
+    runs, known = _runs(bare, _RUN), {*_runs(whole, _RUN)}
     copied = sum(run in known for run in runs) / len(runs)
     return any(len(bare) >= share * len(whole) and copied > runs_share for share, runs_share in _COPIES)
 
@@ -334,6 +352,7 @@ RULES: Final[tuple[tuple[Callable[[str, Material], bool], Reason], ...]] = (
     (_is_too_long, "long"),
     (_alone(is_form), "form"),
     (is_copy, "copy"),
+    (_alone(repeats), "repeats"),
     (_alone(is_cut_off), "truncated"),
     (says_less, "vague"),  # than the extract
 )

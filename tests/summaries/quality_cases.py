@@ -142,6 +142,9 @@ BAD: Final[list[tuple[str, str, str, Material]]] = [
     ("no messages en", "There are no messages to summarize.", "vague", TALK_EN),
     ("one fact of thirteen", "The user said that the rent was raised.", "vague", TALK_EN),
     ("too long", "。".join(f"第 {n} 件事是把 {n * n} 号箱子搬到 {n % 7} 楼" for n in range(600)), "long", ANY),
+    # -- rounds
+    ("goes round zh", GOOD_ZH + "\n" + "对花生过敏，出门要带喷雾。" * 30, "repeats", ANY),
+    ("goes round en", GOOD_EN + "\n- Elena said 55k.\n- Tomás said yes." * 30, "repeats", ANY),
 ]  # fmt: skip
 
 GOOD: Final[list[tuple[str, str, Material]]] = [
