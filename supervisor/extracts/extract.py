@@ -141,15 +141,16 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
     """
     Return the lines worth quoting, in their order, of at most *budget* characters in all.
 
-    A line is worth what it adds to the words that are quoted already, for its length; what is decided or changed is worth as
-    much where its words are known. In a month each line of a day makes its next worth a little less, and a line without any
-    cue is worth less. A line that takes another back comes with it, and that one with it: *links*. The choice is greedy with a
-    heap: worth only falls as more is chosen, so that a line is weighed again only when it comes up.
+    A line is worth what it adds to the words that are quoted already of its day and of later ones, for its length: what an
+    earlier day has said may have changed, and the newer of two facts is quoted where the older one is. What is decided or
+    changed is worth as much where its words are known. In a month each line of a day makes its next worth a little less, and a
+    line without any cue is worth less. A line that takes another back comes with it, and that one with it: *links*. The choice
+    is greedy with a heap: worth only falls as more is chosen, so that a line is weighed again only when it comes up.
     """
     word_worth = _word_worths(lines)
     decided = [has_cue(line.text, "decision", "change", "off") for line in lines]  # news, though its words are known
     least = _LEAST * min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
-    known: set[str] = set()
+    known: dict[str, date] = {}  # the last day on which a word is quoted
     quoted: Counter[date] = Counter()
     partner = {**links, **{early: late for late, early in links.items()}}
 
@@ -158,10 +159,11 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
         all_words = sum(map(word_worth, line.words))
         if not line.weight or not all_words:
             return 0.0
-        new = sum(word_worth(word) for word in line.words if word not in known)
+        day = line.at.date()
+        new = sum(word_worth(word) for word in line.words if known.get(word, date.min) < day)
         length = math.pow(columns(line.question + line.text) + _EACH, _LENGTH)
         gain = 1.0 if decided[i] else new / all_words
-        of_its_day = quoted[line.at.date()] if kind == "month" else 0
+        of_its_day = quoted[day] if kind == "month" else 0
         return line.weight * (new + line.cues * gain) / length / (1 + _DAYS_SHARE * of_its_day)
 
     taken = set[int]()
@@ -180,8 +182,10 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
             cost = sum(_cost(lines[j]) for j in group - taken)
             if cost <= budget:
                 taken |= group
-                quoted.update(lines[j].at.date() for j in group)
-                known.update(word for j in group for word in lines[j].words)
+                for line in (lines[j] for j in group):
+                    day = line.at.date()
+                    quoted[day] += 1
+                    known |= {word: max(day, known.get(word, day)) for word in line.words}
                 budget -= cost
                 break
     return [lines[i] for i in sorted(taken)]

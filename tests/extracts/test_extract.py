@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.extracts.candidates import lines_of
-from recalld.supervisor.extracts.extract import extract
+from recalld.supervisor.extracts.extract import choose, extract
 from recalld.supervisor.extracts.replies import taken_back
 from recalld.supervisor.extracts.sentences import cut
 from recalld.supervisor.protocol.dated_file import Block
@@ -130,6 +130,18 @@ def test_extract_marks_with_dots_the_words_that_it_leaves_out():
 def test_extract_has_a_correction_beside_what_it_corrects(said, kind, bullet):
     every = timedelta(minutes=2) if kind == "day" else timedelta(days=7)
     assert quoted(*(("user", text) for text in said), kind=kind, every=every) == [bullet]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("例会在周一上午九点，302 会议室，宋岚主持", "豆豆的游泳课在青浦体育馆", "例会在周一上午十点，302 会议室，宋岚主持"),
+        ("Standup is at 9:15 in room 4 with Jana", "Theo swims on Tuesdays in Leyton", "Standup is at 10 in room 4 with Jana"),
+    ],
+)
+def test_month_quotes_the_newer_of_two_facts_where_it_quotes_the_older(said):
+    lines = lines_of(talk(*(("user", text) for text in said), every=timedelta(days=7)), SHANGHAI, "zh", 200)
+    assert [0, 2] in [[line.place for line in choose(lines, {}, budget, "month")] for budget in range(40, 200, 10)]
 
 
 def test_taken_back_links_the_last_change_to_what_was_said_first():
