@@ -39,19 +39,7 @@ _HOMES = {
     "register_all_tools": "recalld.supervisor.interfaces.tools.registry",
 }
 
-__all__ = [
-    "AnthropicMemory",
-    "ConversationSummarizer",
-    "Memory",
-    "MemoryManager",
-    "MemoryReadTool",
-    "MemorySearchTool",
-    "MemoryStore",
-    "MemoryWriteTool",
-    "MessageAnalyzer",
-    "SupervisorError",
-    "register_all_tools",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> object:

@@ -65,13 +65,18 @@ class store(cached_property[T]):  # noqa: N801 - it is used as a decorator
             return value
 
 
-def wired(home: str, *parts: str) -> Any:
-    """Return the store that is made by *home*, a class in a module of this package, from these *parts* of its workspace."""
+def wired(home: str, *parts: str, **named: str) -> Any:
+    """
+    Return the store that is made by *home*, a class in a module of this package, from these *parts* of its workspace.
+
+    *named* are those that it takes by name.
+    """
     module, _, name = home.rpartition(".")
 
     def make(ws: Workspace) -> Any:
         maker = getattr(import_module(f".{module}", __package__), name)
-        return maker(*(attrgetter(part)(ws) for part in parts))
+        by_name = {name: attrgetter(part)(ws) for name, part in named.items()}
+        return maker(*(attrgetter(part)(ws) for part in parts), **by_name)
 
     return store(make)
 
@@ -102,6 +107,13 @@ class Workspace:
         "recall.unfiled.Unfiled", "files", "paths", "history", "drop_box", "deletions", "config.archive", "mark"
     )
     parts: Parts = wired("recall.visible.Parts", "index", "unfiled")
+    long_term: LongTermFile = wired("longterm.long_term_file.LongTermFile", "files", "paths", "zone", mark="mark")
+    receipts: ReceiptStore = wired("context.turns.ReceiptStore", "files", "paths", mark="mark")
+    searcher: Searcher = wired(
+        "recall.search.Searcher",
+        **{part: part for part in ("files", "paths", "zone", "index", "meaning", "unfiled", "events", "parts")},
+        settings="config.recall",
+    )
     session_files: SessionFiles = wired("conversation.session_files.SessionFiles", "files", "paths")
     session_talk: SessionTalk = wired(
         "conversation.session_files.SessionTalk", "shown_history", "journal", "memory", "unfiled", "config"
@@ -130,12 +142,6 @@ class Workspace:
         self.making = threading.RLock()
 
     @store
-    def long_term(self) -> LongTermFile:
-        from .longterm.long_term_file import LongTermFile
-
-        return LongTermFile(self.files, self.paths, self.zone, mark=self.mark)
-
-    @store
     def groups(self) -> Groups:
         from .conversation.groups import Groups
 
@@ -150,28 +156,6 @@ class Workspace:
         from .recall.meaning import Meaning
 
         return Meaning(self.config, self.files, self.paths)
-
-    @store
-    def receipts(self) -> ReceiptStore:
-        from .context.turns import ReceiptStore
-
-        return ReceiptStore(self.files, self.paths, mark=self.mark)
-
-    @store
-    def searcher(self) -> Searcher:
-        from .recall.search import Searcher
-
-        return Searcher(
-            unfiled=self.unfiled,
-            files=self.files,
-            paths=self.paths,
-            zone=self.zone,
-            index=self.index,
-            meaning=self.meaning,
-            settings=self.config.recall,
-            events=self.events,
-            parts=self.parts,
-        )
 
     @store
     def line_reader(self) -> LineReader:

@@ -151,7 +151,7 @@ def opened(hold: RedisHold, seal: Seal) -> Contents:
 
 
 class PoolClaim:
-    """One task of the pool (as `desk.FolderClaim`), and its log of calls (`writing.CallBook`)."""
+    """One task of the pool (as `desk.FolderClaim`), and its log of calls (as `llm.CallLog`)."""
 
     #: Pieces of a summary are kept by no pool.
     kept: None = None

@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Worker as WorkerKeys
-from recalld.supervisor.protocol.llm import Prompt, Turn, is_local
+from recalld.supervisor.protocol.llm import CallLog, Prompt, Turn, is_local
 from recalld.supervisor.protocol.queue import Lease, worker_lock
 from recalld.supervisor.protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
 from recalld.supervisor.protocol.task_material import MaterialLost
@@ -36,7 +36,7 @@ from recalld.supervisor.storage.texts import Text
 
 from .desk import FolderClaim, FolderDesk
 from .providers import Cancelled, Extractive, Model, NoCall, ProviderError, Usage
-from .writing import THOUGHT_MAX, CallBook, Calls, Writing
+from .writing import THOUGHT_MAX, Calls, Writing
 
 _POLL_S: Final = 0.2
 _GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is to end
@@ -227,7 +227,7 @@ def answer(
     task: AskedTask,
     provider: Model | Extractive,
     config: Config,
-    log: CallBook,
+    log: CallLog,
     clock: Clock,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Result:

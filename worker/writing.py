@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta, tzinfo
 from itertools import groupby
-from typing import Final, Protocol
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.extracts.extract import extract
@@ -23,6 +23,7 @@ from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import (
     MATERIAL_SHARE,
     Account,
+    CallLog,
     Prompt,
     PromptTemplate,
     text_of,
@@ -213,21 +214,13 @@ def _head(block: Block, zone: tzinfo, name: str, *, dates: bool) -> str:
 # ── the calls of a task ──────────────────────────────────────────────────────
 
 
-class CallBook(Protocol):
-    """Where calls are counted before they are made: `protocol.llm.CallLog`, or what a pool allows a task."""
-
-    def begin(self, now: datetime, most: int | None, account: Account = "summaries") -> bool:
-        """Count a call; False when there were *most* today. Busy or OSError when it can't be counted."""
-        ...
-
-
 @dataclass(slots=True)
 class Calls:
     """The calls of one task; *usage* is right at any time."""
 
     model: Model
     config: Config
-    log: CallBook
+    log: CallLog  # or, with the same `begin`, what a pool allows a task
     clock: Clock
     cancelled: Callable[[], bool]
     is_asked: bool = False  # a person asked for it: its calls are counted, and not held back

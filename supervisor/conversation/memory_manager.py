@@ -197,7 +197,10 @@ class MemoryManager:
             return False
         try:
             with self._claimed():
-                count = await self._sum_up_alone(by_hand=by_hand)
+                with self._lock:
+                    count, conversation, waiting = self._due(by_hand=by_hand), self._conversation(), self._messages()
+                if count and self._model:
+                    await self._write(self._model, conversation, waiting, count)
         except (NoSummary, Busy):
             if by_hand:
                 raise
@@ -208,21 +211,12 @@ class MemoryManager:
             self._emit("conversation_summarised", messages=count, tokens=estimate_tokens(self.conversation_summary))
         return bool(count)
 
-    async def _sum_up_alone(self, *, by_hand: bool) -> int:
-        """Sum up what is due, and return how many messages that was; NoSummary, after it was noted."""
-        with self._lock:
-            count, conversation, waiting = self._due(by_hand=by_hand), self._conversation(), self._messages()
-        if not count or self._model is None:
-            return 0
-        try:
-            await self._write(self._model, conversation, waiting, count)
-        except NoSummary as failure:
-            self._note(failure)
-            raise
-        return count
-
     async def _write(self, model: Model, conversation: Conversation, waiting: Sequence[dict[str, Any]], count: int) -> None:
-        """Have the model sum up the *count* oldest messages, in pieces; those of a finished piece are not sent any more."""
+        """
+        Have the model sum up the *count* oldest messages, in pieces; those of a finished piece are not sent any more.
+
+        NoSummary, after it was noted.
+        """
         oldest = conversation.messages[:count]
         language = language_of("\n".join(message.text for message in oldest))
         places = dialogue(oldest, language)
@@ -233,7 +227,11 @@ class MemoryManager:
         fold = Fold(entries, conversation.summary, language, self._limits.cjk_weight)
         while fold.left:
             current = quote(without_secrets(fold.so_far, language, privacy), language) if fold.so_far else ""
-            await writer.add_piece(fold, "running-summary", {"current_summary": current}, "new_dialogue_content")
+            try:
+                await writer.add_piece(fold, "running-summary", {"current_summary": current}, "new_dialogue_content")
+            except NoSummary as failure:
+                self._note(failure)
+                raise
             at = places[-len(fold.left)][0] if fold.left else count
             if at in points and not (fold.left and fold.left[0].part):
                 self._keep(fold.so_far, waiting[done:at])

@@ -38,7 +38,7 @@ from ..text.snippet import snippet_span
 from .asking import ChatStream, SummaryWriter, in_one_line, model_of
 from .running import Said, answers_question, dialogue, read_said, whole_pairs
 from .session_files import SessionFiles, SessionTalk
-from .sessions import OVERFLOW, Intent, Progress, is_spoken, overflowing, past_threshold, source_of
+from .sessions import OVERFLOW, Intent, Progress, SessionPart, is_spoken, overflowing, past_threshold, source_of
 
 #: Why a model was not asked at all; what comes back by itself costs a session no attempt.
 _NOT_ASKED: Final = frozenset({"paused", "spent"})
@@ -310,7 +310,20 @@ class SessionLines:
         """
         try:
             with self._files.locked(session, _OVERFLOW_WAIT_S):
-                return self._overflow(session, write, now, since, in_turn=in_turn)
+                progress = self._settled(session, now)
+                if not progress.failure.is_over(now):
+                    return None
+                part = self._talk.read(session, now, progress.markers.get("overflow"))
+                left, source = self._left(session, part, since, in_turn=in_turn)
+                if not left:
+                    return None
+                try:
+                    text = write(self._shown([block for block in left if is_spoken(block)]))
+                except NoSummary as error:
+                    if error.reason not in _NOT_ASKED:
+                        self._note_failure(session, progress, error, now)
+                    return None
+                return self._write(session, progress, Intent("overflow", source, text, part.past(left)), len(left), now)
         except Busy:
             return None
 
@@ -323,34 +336,12 @@ class SessionLines:
 
     # ── steps ────────────────────────────────────────────────────────────────
 
-    def _overflow(
-        self,
-        session: str,
-        write: Callable[[Sequence[dict[str, Any]]], str],
-        now: datetime,
-        since: datetime | None,
-        *,
-        in_turn: bool,
-    ) -> Written | None:
-        progress = self._settled(session, now)
-        if not progress.failure.is_over(now):
-            return None
+    def _left(self, session: str, part: SessionPart, since: datetime | None, *, in_turn: bool) -> tuple[list[Block], str]:
+        """Return the messages of the session that are to be summed up, as `summarize_overflow` says, and the line's source."""
         rule, line = self._config.conversation, self._config.summarize
-        part = self._talk.read(session, now, progress.markers.get("overflow"))
         left = overflowing(part, rule.max_history, rule.overflow_min, since)
         grown = past_threshold(part, line.message_threshold, line.char_threshold, line.keep_recent) if in_turn else []
-        source = OVERFLOW
-        if len(grown) > len(left):
-            left, source = grown, source_of(session, grown) or OVERFLOW
-        if not left:
-            return None
-        try:
-            text = write(self._shown([block for block in left if is_spoken(block)]))
-        except NoSummary as error:
-            if error.reason not in _NOT_ASKED:
-                self._note_failure(session, progress, error, now)
-            return None
-        return self._write(session, progress, Intent("overflow", source, text, part.past(left)), len(left), now)
+        return (grown, source_of(session, grown) or OVERFLOW) if len(grown) > len(left) else (left, OVERFLOW)
 
     def _write(self, session: str, progress: Progress, intent: Intent, messages: int, now: datetime) -> Written | None:
         """Write the line of so many *messages* and move the marker past them; the marker alone where the text is blank."""
