@@ -50,7 +50,7 @@ _MANY_DAYS: Final = 3
 #: A model that goes round in a circle: of the answer's runs of so many letters and digits this share were said before in it.
 #: Of a hundred good answers the most is 0.0, of a list of doses that differ by the day 0.2, of six loops the least is 0.42.
 _ROUND_RUN: Final = 24
-_ROUND_SHARE: Final = 0.33
+_ROUND_SHARE: Final = 0.4
 #: Characters of the material that an answer is compared with: a month of long days.
 _MOST_CHARS: Final = 400_000
 
