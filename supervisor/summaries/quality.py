@@ -47,8 +47,7 @@ _RUN: Final = 12
 _COPY_CHARS: Final = 160
 _COPIES: Final = ((0.7, 0.6), (0.45, 0.85))
 _MANY_DAYS: Final = 3
-#: A model that goes round in a circle: of the answer's runs of so many letters and digits this share were said before in it.
-#: Of a hundred good answers the most is 0.0, of a list of doses that differ by the day 0.2, of six loops the least is 0.42.
+#: A circle: so much of its runs of so many letters was said before. A list of doses by the day has 0.2, six circles 0.42 at least.
 _ROUND_RUN: Final = 24
 _ROUND_SHARE: Final = 0.4
 #: Characters of the material that an answer is compared with: a month of long days.
@@ -277,12 +276,7 @@ def is_copy(text: str, material: Material) -> bool:
 
 
 def repeats(text: str) -> bool:
-    """
-    Return whether the text says much of its words again and again.
-
-    >>> repeats("对花生过敏，春天要带喷雾，每次出门都带。" * 4), repeats("对花生过敏，春天要带喷雾，每次出门都带。")
-    (True, False)
-    """
+    """Return whether the text says much of its words again and again, as a model does that goes round in a circle."""
     runs = _runs(_bare(text), _ROUND_RUN)
     return len(runs) - len({*runs}) > _ROUND_SHARE * len(runs)
 
