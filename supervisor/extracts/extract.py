@@ -71,7 +71,7 @@ _SAYS_SO: Final = lazy_re(
     re.IGNORECASE,
 )
 #: The time given to what has none: a person's notes, the summaries of days.
-_NOON: Final = time(12)
+NOON: Final = time(12)
 #: Characters shown of a message that has no words.
 _BARE: Final = 60
 _CODE_SPAN: Final = lazy_re(r"(`[^`]+`)")
@@ -118,7 +118,7 @@ def extract(
     if are_courtesies(blocks):
         return ""
     language = language_of_sentences(block.text for block in blocks if block.role != "tool")
-    noon = datetime.combine(date.fromisoformat(f"{period}-01"[: len("2026-01-28")]), _NOON, zone)
+    noon = datetime.combine(date.fromisoformat(f"{period}-01"[: len("2026-01-28")]), NOON, zone)
     material = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
     material = [replace(block, text=hide(block.text, language)) for block in material] if hide else material
     limit = min(LIMITS[kind], longest or LIMITS[kind])
@@ -276,7 +276,7 @@ def _bullet(lines: Sequence[Line], later: Mapping[int, Line], language: Language
             how = _TAKEN_BACK[takes_back(late.text) or "change", language]
             text += how.format(at=_stamp(late.at, kind), text=_SAYS_SO.sub("", _quoted(late, None, None)))
     text = escaped(text)
-    if first.role in NOBODY and first.at.time() == _NOON:  # it has no time of its own
+    if first.role in NOBODY and first.at.time() == NOON:  # it has no time of its own
         return "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"
     return f"- {stamp} {text}"
 

@@ -47,7 +47,7 @@ _RUN: Final = 12
 _COPY_CHARS: Final = 160
 _COPIES: Final = ((0.7, 0.6), (0.45, 0.85))
 _MANY_DAYS: Final = 3
-#: A circle: so much of its runs of so many letters was said before. A list of doses by the day has 0.2, six circles 0.42 at least.
+#: A circle: of its runs of so many letters this share was said before. A list of doses by the day has 0.2, six circles 0.42.
 _ROUND_RUN: Final = 24
 _ROUND_SHARE: Final = 0.4
 #: Characters of the material that an answer is compared with: a month of long days.
@@ -208,7 +208,7 @@ _MIN_WORDS: Final = 8
 #: A text is too long for what it sums up from so many characters on, where it is so many times longer.
 _LONG_CHARS: Final = 400
 _LONGER: Final = 1.5
-_NO_WORD: Final = lazy_re(r"[\W_]+")
+NO_WORD: Final = lazy_re(r"[\W_]+")
 _ROLE: Final = lazy_re(
     r"(?:\*\*)?(?:(?P<them>user|human|用户|人类)|(?P<us>assistant|ai|bot|助手|助理|机器人))(?:\*\*)?[ \t]*[:：]", re.IGNORECASE
 )
@@ -292,7 +292,7 @@ def _copies(bare: str, whole: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    return _NO_WORD.sub("", to_simplified(text).casefold())
+    return NO_WORD.sub("", to_simplified(text).casefold())
 
 
 def _telling(text: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ The extract is computed here in milliseconds, as a worker without a model makes 
 the summary while no answer was accepted.
 
 A summary names the files that it covers, not the message behind each line. What a line and a message have in common, and few
-other messages have, says which it is (`line_sources`). Latin words and numbers count whole, Chinese by pairs of characters, so
+other messages have, says which it is (`sources_of`). Latin words and numbers count whole, Chinese by pairs of characters, so
 that no dictionary is loaded.
 """
 
@@ -14,14 +14,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from ..archive.memory_folder import MemoryFolder
 from ..extracts.candidates import are_courtesies
-from ..extracts.extract import extract
+from ..extracts.extract import NOON, extract
 from ..protocol.config import Config
 from ..protocol.dated_file import Block
 from ..protocol.llm import without_secrets
@@ -30,10 +30,8 @@ from ..protocol.summary_file import Source
 from ..storage.clock import local_day
 from ..text.language import count_words, is_small_talk, language_of, language_of_sentences
 from ..text.lazy_re import lazy_re
-from .quality import Material
+from .quality import NO_WORD, Material
 
-_NOON: Final = time(12)
-_BETWEEN: Final = lazy_re(r"[\W_]+")
 #: The most passages that a line is traced to.
 MOST: Final = 4
 #: Of the worth of a line's words a passage needs at least this share, and this share of what the best passage has.
@@ -52,7 +50,7 @@ def blocks_of(memory: MemoryFolder, names: Iterable[str], zone: ZoneInfo) -> lis
         if parsed:
             blocks += parsed.blocks
         elif day:
-            noon = datetime.combine(day, _NOON, zone).astimezone(UTC)
+            noon = datetime.combine(day, NOON, zone).astimezone(UTC)
             blocks += [Block("", "note", text, noon, {}) for text in memory.message_texts(name)]
     return blocks
 
@@ -72,8 +70,8 @@ def says_little(blocks: Sequence[Block], least: int) -> bool:
 
 def quotes_all(text: str, texts: Iterable[str]) -> bool:
     """Return whether the extract *text* has each of the texts whole, but for punctuation and blanks."""
-    quoted = _BETWEEN.sub("", text)
-    return all(_BETWEEN.sub("", text) in quoted for text in texts)
+    quoted = NO_WORD.sub("", text)
+    return all(NO_WORD.sub("", text) in quoted for text in texts)
 
 
 def material_of(
