@@ -159,11 +159,10 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
         all_words = sum(map(word_worth, line.words))
         if not line.weight or not all_words:
             return 0.0
-        day = line.at.date()
-        new = sum(word_worth(word) for word in line.words if known.get(word, date.min) < day)
+        new = sum(word_worth(word) for word in line.words if known.get(word, date.min) < line.at.date())
         length = math.pow(columns(line.question + line.text) + _EACH, _LENGTH)
         gain = 1.0 if decided[i] else new / all_words
-        of_its_day = quoted[day] if kind == "month" else 0
+        of_its_day = quoted[line.at.date()] if kind == "month" else 0
         return line.weight * (new + line.cues * gain) / length / (1 + _DAYS_SHARE * of_its_day)
 
     taken = set[int]()
@@ -182,10 +181,9 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
             cost = sum(_cost(lines[j]) for j in group - taken)
             if cost <= budget:
                 taken |= group
-                for line in (lines[j] for j in group):
-                    day = line.at.date()
-                    quoted[day] += 1
-                    known |= {word: max(day, known.get(word, day)) for word in line.words}
+                quoted.update(lines[j].at.date() for j in group)
+                for j in group:
+                    known |= {word: max(lines[j].at.date(), known.get(word, date.min)) for word in lines[j].words}
                 budget -= cost
                 break
     return [lines[i] for i in sorted(taken)]
