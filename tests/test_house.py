@@ -33,11 +33,11 @@ ROOMS: Final = (
     Room("supervisor/storage", most=2_251, goal=1_900),
     Room("supervisor/protocol", most=4_742, goal=4_100),
     Room("supervisor/archive", most=4_052, goal=3_900),
-    Room("supervisor/extracts", most=891, goal=950),
-    Room("supervisor/summaries", most=1_840, goal=1_850),
+    Room("supervisor/extracts", most=893, goal=950),
+    Room("supervisor/summaries", most=1_851, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_717, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_466, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_455, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_390, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_590, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_235,
+        most=2_200,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_196, goal=48_000)
+ALL: Final = Room("all", most=53_163, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=56_126, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_141, goal=48_000)
 
 
 def _lines(path: Path) -> int:
