@@ -193,8 +193,8 @@ def _stands_as_it_is(stores: _Stores, result: Result, period: Period, reason: Re
     """Have the extract stand, or the files of a short day without a summary be shown; return whether one does."""
     use, members = stores.use, [file for file in stores.memory.dated() if file.source in result.sources]
     if summary_writer(stores.memory, use).shows(period, members) and period not in stores.memory.summaries():
-        refused = refused_mark(use.model_version, result.sources, times=2)
-        use.task_queue.fail(result.group, Failure(1, now, now, reason, refused))
+        mark = refused_mark(use.model_version, result.sources, times=2)
+        use.task_queue.fail(result.group, Failure(1, now, now, reason, mark))
         return True
     stands = stand_after_refusals(now, period, result.sources, stores.memory, use)
     if stands:

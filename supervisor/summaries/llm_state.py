@@ -109,8 +109,7 @@ def left_as_they_are(
 
 def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
     """Return the last failure of each group that waits for a retry."""
-    failures = task_queue.failures().items()
-    return {group: failure for group, failure in failures if not failure.refused.endswith(TWICE)}
+    return {group: failure for group, failure in task_queue.failures().items() if not failure.refused.endswith(TWICE)}
 
 
 def provider_state(task_queue: TaskQueue) -> ProviderState:

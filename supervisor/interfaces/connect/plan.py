@@ -62,10 +62,12 @@ def disconnected(text: str, wanted: Wanted, root: str | None = None) -> str:
             return _PARAGRAPH.sub("", text)
 
 
-def comparable(text: str, wanted: Wanted) -> str:
-    """Return the text as it would be written again, a value a line: what differs from it is a change, and not a line break."""
+def comparable(text: str, wanted: Wanted) -> list[str]:
+    """Return the lines of the text as it would be written again: one that differs is a change, and no line break or comma."""
+    if wanted.form != "json" or not text.strip():
+        return text.splitlines()
     form = text if "\n" in text.strip() else ""
-    return _as_json(_settings(text), form) if wanted.form == "json" and text.strip() else text
+    return [line.removesuffix(",") for line in _as_json(_settings(text), form).splitlines()]
 
 
 def is_blank(text: str, wanted: Wanted) -> bool:

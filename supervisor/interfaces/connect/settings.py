@@ -210,12 +210,8 @@ class Machine:
             before = self.files.read_stable(file)
         except OSError as error:
             raise from_os_error(error, wanted_file.path) from error
-        try:
+        with _told_of(wanted_file.path):
             return file, before, before.data.decode("utf-8") if before else None
-        except UnicodeDecodeError:
-            raise BadSettings(
-                wanted_file.path, Text("it is not in UTF-8"), Text("correct it, or add the entry by hand")
-            ) from None
 
 
 @contextlib.contextmanager
@@ -225,15 +221,13 @@ def _told_of(path: Path) -> Iterator[None]:
         yield
     except Refused as error:
         raise BadSettings(path, *error.args) from None
+    except UnicodeError:  # the path of this workspace, too, may have a byte that is none of a text
+        raise BadSettings(path, Text("it is not in UTF-8"), Text("correct it, or add the entry by hand")) from None
 
 
 def _bytes_of(change: Change) -> bytes:
-    try:
+    with _told_of(change.wanted.path):
         return change.text.encode()
-    except UnicodeEncodeError:  # the path of this workspace has a byte that is none of a text
-        raise BadSettings(
-            change.wanted.path, Text("it is not in UTF-8"), Text("correct it, or add the entry by hand")
-        ) from None
 
 
 def client_names(given: Sequence[str], known: Collection[str]) -> list[str]:
@@ -265,15 +259,10 @@ def changed_lines(change: Change) -> Iterator[str]:
     from difflib import unified_diff
 
     texts = (change.before.data.decode() if change.before else "", change.text)
-    before, after = ([*_lines(text, change.wanted)] for text in texts)
+    before, after = (comparable(text, change.wanted) for text in texts)
     left = {"-": Counter(before) - Counter(after), "+": Counter(after) - Counter(before)}
     for line in [*unified_diff(before, after, n=0, lineterm="")][2:]:
         sign, words = line[:1], line[1:]
         if sign in left and words.strip() and left[sign][words] > 0:
             left[sign][words] -= 1
             yield f"{sign} {words}"
-
-
-def _lines(text: str, wanted: Wanted) -> Iterator[str]:
-    for line in comparable(text, wanted).splitlines():
-        yield line.removesuffix(",") if wanted.form == "json" else line
