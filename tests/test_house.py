@@ -45,13 +45,13 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_408, goal=2_200),
-    Room("supervisor/checks", most=2_865, goal=2_100),
-    Room("supervisor/importing", most=2_433, goal=1_400),
-    Room("supervisor/operations", most=1_722, goal=1_800),
+    Room("supervisor/checks", most=2_870, goal=2_100),
+    Room("supervisor/importing", most=2_446, goal=1_400),
+    Room("supervisor/operations", most=1_724, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_868, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_985, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_897, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
     Room("supervisor/interfaces", most=1_590, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_153, goal=48_000)
+ALL: Final = Room("all", most=53_181, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=56_141, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_191, goal=48_000)
 
 
 def _lines(path: Path) -> int:

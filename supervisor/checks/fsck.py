@@ -16,14 +16,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from ..archive.coverage import covered
+from ..archive.coverage import MemoryFile, covered
 from ..archive.deletions import Absences, Deletions
 from ..archive.history import history_copies
 from ..archive.intake import restore_history, update_journal
 from ..archive.memory_folder import MemoryFolder
 from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, digest_in_name, separated
-from ..protocol.dated_file import Block, parse_dated
+from ..protocol.dated_file import Block, DatedFile, parse_dated
 from ..protocol.message import Archived, InvalidEntry, Key, Message, read_message
 from ..storage.clock import to_wire
 from ..storage.errors import BadRequest, SupervisorError
@@ -165,8 +165,7 @@ def _read_files(
         if version is None:
             continue
         parsed = parse_dated(version.data, path)
-        is_unread = parsed is None and file.ours and file.name in ws.journal.names  # it is in another encoding
-        if is_unread or file.name in gone.damaged:
+        if _is_unread(ws, file, parsed) or file.name in gone.damaged:
             ledger.damage.append(_why_damaged(path, version.data))
         if parsed is None:
             continue
@@ -197,6 +196,12 @@ def _why_damaged(path: Path, data: bytes) -> Text:
         "{name} is no longer whole: its head or its end is missing, or it holds zeros; `recalld fsck --repair`, with the supervisor stopped, has the next run write its messages again",
         name=path.name,
     )
+
+
+def _is_unread(ws: Workspace, file: MemoryFile, parsed: DatedFile | None) -> bool:
+    """True if a filed day can't be read, such as one in another encoding, and no person has accepted that."""
+    is_filed = file.ours and file.name in ws.journal.names
+    return parsed is None and is_filed and ws.journal.accepted.get(file.name) != file.digest
 
 
 def _read_history(ws: Workspace, in_files: Container[Key], ledger: Ledger) -> set[Key]:
@@ -240,7 +245,7 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
     # gather
     memory, gone = as_on_disk(ws)
-    unread = {file.name for file in memory.dated() if file.ours and memory.parsed(file.name) is None}
+    unread = {file.name for file in memory.dated() if _is_unread(ws, file, memory.parsed(file.name))}
     broken = sorted({*gone.damaged, *unread} & ws.journal.names)
     twice = _written_twice(ws)
     aside = [*broken, *(name for name in twice if name not in broken)]

@@ -72,22 +72,22 @@ def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run:
     for name, data in notes.items():
         with source.reading(name):
             data.decode()
-    return _write_notes(ws, notes_folder(ws, source), notes, known, dry_run=dry_run)
+    return _write_notes(ws, ws.paths.memory, notes_folder(ws, source), notes, known, dry_run=dry_run)
 
 
 def _write_notes(
-    ws: Workspace, folder: Path, notes: Mapping[str, bytes], known: dict[str, str], *, dry_run: bool = False
+    ws: Workspace, base: Path, folder: Path, notes: Mapping[str, bytes], known: dict[str, str], *, dry_run: bool = False
 ) -> dict[str, list[str]]:
     """
     Write the notes of a source as they are there, and return their names by what became of them.
 
     That is "new", "same", "different" where somebody has changed or deleted here what was written before, "left out" for one
     that has the name of a folder or one that leads elsewhere, or "too large" to be searched. *known* has what was written
-    before, and grows. One that was forgotten here does not come back.
+    before, and grows. One that was forgotten here does not come back. A name may lead anywhere below *base*.
     """
     done: dict[str, list[str]] = {"new": [], "same": [], "different": [], "left out": [], "too large": []}
     for name, data in notes.items():
-        place = place_below(ws.paths.memory, f"{folder.relative_to(ws.paths.memory)}/{name}", from_here=True)
+        place = place_below(base, "/".join([*folder.relative_to(base).parts, name]), from_here=True)
         if place is None or is_foreign(name) or any(above.is_file() for above in place.parents):
             done["left out"].append(name)
         elif len(data) > MOST_BYTES:
@@ -270,7 +270,8 @@ def take_texts(
             rest = "\n".join(line for line in cut(decoded(data)) if not parse_entry(line))
             if any(line.strip() and not line.startswith("#") for line in rest.split("\n")):
                 written["memory.md"] = f"{rest.strip()}\n".encode()
-    return _write_notes(ws, ws.paths.memory / FROM / name, written, notes)
+    folder = ws.paths.memory / FROM / name
+    return _write_notes(ws, folder, folder, written, notes)
 
 
 def _text_at(source: Source, path: str) -> bytes | None:

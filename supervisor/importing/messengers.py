@@ -105,7 +105,7 @@ def _telegram_message(raw: Mapping[str, Any], chat: object, kind: str, zone: tzi
     attached += [
         ": ".join([field.removesuffix("_information"), ", ".join(_leaves(value))])
         for field, value in raw.items()
-        if isinstance(value, dict) and any(_leaves(value))
+        if isinstance(value, dict) and field != "text" and any(_leaves(value))
     ]
     text = "\n".join(filter(None, [text, *(f"[{name}]" for name in attached)]))
     at = read_instant(raw.get("date_unixtime"), zone) or read_instant(raw.get("date"), zone)

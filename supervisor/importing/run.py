@@ -9,6 +9,7 @@ a name: no other program can open it, and it is gone with the process, however t
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sqlite3
@@ -287,8 +288,9 @@ class Staging:
         self._folder = folder
         with tempfile.NamedTemporaryFile(dir=folder) as file:
             self._database = sqlite3.connect(file.name, isolation_level=None)  # by its name, which goes at once
-        for statement in _TABLE:
-            self._database.execute(statement)
+        with self._errors_of_disk():
+            for statement in _TABLE:
+                self._database.execute(statement)
         self._latest, self._otherwise = latest, otherwise
         self.conversations: dict[tuple[str, ...], int] = {}
         self._last: dict[int, datetime | None] = {}
@@ -302,12 +304,17 @@ class Staging:
 
     def add(self, talk: Iterable[Said]) -> None:
         """Take in all messages of *talk*; OSError where the disk is full."""
-        try:
+        with self._errors_of_disk():
             self._database.execute("BEGIN")
             for entry in talk:
                 self._put(entry)
             self._database.execute(_DATE, [to_wire(self._otherwise)])
             self._database.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def _errors_of_disk(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.Error as error:  # those of what is read are not meant: a reader turns them into NotImported
             number = errno.ENOSPC if error.sqlite_errorcode == sqlite3.SQLITE_FULL else errno.EIO
             raise OSError(number, os.strerror(number), str(self._folder)) from error

@@ -79,7 +79,12 @@ class Taking:
         try:
             self._roots = {root: self._listed(root) for root in _places(self._ws, self._source)}
         except ValueError as refused:
-            why = refused.args[0]
+            reason = refused.args[0]
+            why = (
+                reason
+                if isinstance(reason, Text)
+                else Text("{path} can't be read ({why})", path=self._source.name, why=str(refused))
+            )
         except OSError as error:
             why = Text("{path} can't be read ({why})", path=error.filename or "", why=why_refused(error))
         state.trouble = _stored(why) if why else None

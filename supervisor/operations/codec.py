@@ -31,7 +31,9 @@ _FAULTS: Final = {
     "string_type": msgid("it must be text, not {kind}"),
     "int_type": msgid("it must be a whole number, not {kind}"),
     "float_type": msgid("it must be a number, not {kind}"),
-    "json_invalid": msgid("a text must not have the character NUL or half an emoji; leave it out."),
+    "json_invalid": msgid(
+        "a text must not have the character NUL or half an emoji, and values must not be nested so deep; leave it out."
+    ),
 }
 
 

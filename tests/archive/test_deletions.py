@@ -137,6 +137,7 @@ DAMAGES = {
     "without its head": lambda data: data.partition(b"\n---\n")[2],
     "to nothing": lambda _: b"",
     "with zeros": lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2),
+    "within a character": lambda data: data[: len(data) * 2 // 3] + "行".encode()[:2],
 }
 
 

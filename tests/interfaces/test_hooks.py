@@ -12,6 +12,7 @@ from recalld.supervisor.interfaces.hooks.entry import _leave_words, client_of, p
 from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.recall import why
+from recalld.supervisor.storage.clock import to_wire
 from tests.world import World, message
 
 SHOP = "/home/mia/shop"
@@ -62,6 +63,14 @@ def test_hook_that_gives_up_adds_nothing_twice_without_a_turn(world):
     world.forward(minutes=1)
     world.intake()
     assert kept(world) == [("user", PORT)]
+
+
+@pytest.mark.parametrize("at", [4102444800, 99999999999999, "noon", True, None, -5, float("nan")])
+def test_hook_of_a_clock_that_is_far_off_has_the_supervisors(world, at):
+    request = {"client": "codex", "event": asks("codex", PORT), "at": at, "size": 100, "project": SHOP}
+    answer(world.ws, request, world.clock, keep_fresh=True)
+    (first,) = json.loads(world.paths.history.read_bytes())
+    assert (first["text"], first["createdAt"]) == (PORT, to_wire(world.clock()))
 
 
 @pytest.mark.parametrize("client", ASKED)

@@ -23,6 +23,7 @@ from ...storage.disk import is_below
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError, from_os_error
 from ...storage.files import Files, FileVersion
 from ...storage.texts import Text, msgid
+from ...text.lazy_re import lazy_re
 from ...text.record import record
 from .clients import CLIENTS, Place, Wanted, wanted
 from .plan import Refused, comparable, connected, disconnected, is_blank, workspaces
@@ -30,6 +31,8 @@ from .plan import Refused, comparable, connected, disconnected, is_blank, worksp
 if TYPE_CHECKING:
     _Read: TypeAlias = tuple[Wanted, Path, FileVersion | None, str | None]
 
+#: A key of JSON or TOML before its value.
+_KEY: Final = lazy_re(r'\s*(?:"[^"\\]*"|[\w.-]+)\s*[:=](?!\s*[{\[]?\s*$)')
 #: Settings of more bytes are not read; those of a busy client have some hundred thousand.
 _MOST_BYTES: Final = 20_000_000
 
@@ -254,6 +257,7 @@ def changed_lines(change: Change) -> Iterator[str]:
     Yield the lines that the change takes out, with "-", and those that it puts in, with "+", for a person.
 
     A line that is there before and after is the client's own, wherever a comma or the difference puts it: it may be a secret.
+    So may the value of a key that goes, which is not shown.
     """
     from collections import Counter
     from difflib import unified_diff
@@ -265,4 +269,5 @@ def changed_lines(change: Change) -> Iterator[str]:
         sign, words = line[:1], line[1:]
         if sign in left and words.strip() and left[sign][words] > 0:
             left[sign][words] -= 1
-            yield f"{sign} {words}"
+            key = _KEY.match(words) if sign == "-" and change.wanted.form != "paragraph" else None
+            yield f"{sign} {key[0]} …" if key else f"{sign} {words}"

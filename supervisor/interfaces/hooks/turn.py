@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import Any, Final
 
 from ...context.render import framed
@@ -24,6 +24,8 @@ from ..connect.clients import Event, OddEvent, fits, messages_of, read_event, wr
 _BUDGETS: Final = (2_000, 1_400, 800)
 #: How many of the newest messages of the session the client shows itself.
 _SHOWN: Final = 20
+#: The time of a hook counts unless its clock is so far ahead of this one.
+_AHEAD: Final = timedelta(minutes=1)
 #: A part of a question that is searched for at most; a prompt may be a pasted file.
 _MOST_CHARS: Final = 20_000
 
@@ -51,8 +53,9 @@ def answer(
         return ""
     faults: list[str] = []
     text = ""
-    now = to_wire(read_instant(request.get("at"), UTC) or clock())
-    if messages := messages_of(event, client, project, now):
+    now, at = clock(), read_instant(request.get("at"), UTC)
+    now = at if at and at <= now + _AHEAD else now
+    if messages := messages_of(event, client, project, to_wire(now)):
         from ...operations.history import append
 
         with _alone(faults, "keeping what was said", ws), changing or contextlib.nullcontext():
