@@ -48,7 +48,7 @@ from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
 from recalld.supervisor.text.llm_input import estimate_tokens
-from recalld.supervisor.text.redact import hidden
+from recalld.supervisor.text.redact import HIDDEN, redacted
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.workspace import Workspace, open_workspace
 
@@ -202,7 +202,7 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
 
 def _as_shown(text: str) -> list[str]:
     """Return the forms in which a message is shown: as it is, and with its secrets hidden."""
-    return list(dict.fromkeys((text, hidden(text, "zh"), hidden(text, "en"))))
+    return list(dict.fromkeys([text, *(redacted(text, mark) for mark in HIDDEN.values())]))
 
 
 def _shares(evidence: list[list[str]], block: str) -> list[float]:

@@ -21,7 +21,7 @@ from ..protocol.config_keys import Privacy
 from ..protocol.parts import readable
 from ..query.parse import MOST_CHARS
 from ..text.language import Language, language_of
-from ..text.redact import MAIL_WORDS, Secret, find_secrets, hidden
+from ..text.redact import HIDDEN, MAIL_WORDS, Secret, find_secrets, redacted
 from ..text.tokenizer import tokens
 from .history_window import Window, WindowLimits, window
 from .request import Asked
@@ -60,8 +60,8 @@ def history_block(request: Asked, tokens: int, config: Config) -> Window:
         language=turn_language(request, config),
     )
     shown = replace(request, before=tuple(readable(message) for message in request.before[-_LOOKED_AT * limits.most :]))
-    redacted = _redacted(shown, limits.most, turn_language(request, config), config.privacy)
-    return window(redacted.before, limits, len(request.before) - len(shown.before))
+    without_secrets = _redacted(shown, limits.most, turn_language(request, config), config.privacy)
+    return window(without_secrets.before, limits, len(request.before) - len(shown.before))
 
 
 def turn_language(request: Asked, config: Config) -> Language:
@@ -75,7 +75,7 @@ def _redacted(request: Asked, most: int, language: Language, privacy: Privacy) -
         return request
 
     def hide(text: str) -> str:
-        return _beginning(text, lambda part: hidden(part, language, privacy.forms))
+        return _beginning(text, lambda part: redacted(part, HIDDEN[language], privacy.forms))
 
     return replace(request, before=tuple(replace(message, text=hide(message.text)) for message in request.before[-most:]))
 
@@ -107,7 +107,7 @@ def redactor(
     def may_show(secret: Secret) -> bool:
         return worth(secret) >= max(most, 1) or (may_reveal and secret.label == contact)
 
-    return lambda text: _beginning(text, lambda part: hidden(part, language, privacy.forms, may_show))
+    return lambda text: _beginning(text, lambda part: redacted(part, HIDDEN[language], privacy.forms, may_show))
 
 
 def _beginning(text: str, hide: Callable[[str], str]) -> str:

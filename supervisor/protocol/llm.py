@@ -297,9 +297,9 @@ def load_templates(files: Files, paths: WorkspacePaths) -> Mapping[tuple[str, La
 
 def without_secrets(text: str, language: Language, privacy: Privacy) -> str:
     """Return the text as a model may read it."""
-    from ..text.redact import hidden  # lazy: a template is filled in without it
+    from ..text.redact import HIDDEN, redacted  # lazy: a template is filled in without it
 
-    return text if privacy.redact == "off" else hidden(text, language, privacy.forms)
+    return text if privacy.redact == "off" else redacted(text, HIDDEN[language], privacy.forms)
 
 
 def version_of(used: Iterable[PromptTemplate]) -> str:

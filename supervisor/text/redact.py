@@ -13,7 +13,7 @@ any time, since the id of a message may be made of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -36,17 +36,19 @@ _FOLDED: Final = {
 _FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
 #: The end of a sentence; a full stop ends one only before a blank, since addresses and numbers contain them.
 _SENTENCE_END: Final = lazy_re(r"[\n。！？；!?;]|\.(?=\s)")
-_TABLE: Final = Path(__file__).parent / "data/secret_forms.tsv"
-_MAIL: Final = lazy_re(MAIL)
 #: The words by which people ask for a mail address, a card, a citizen's number.
 MAIL_WORDS: Final = "email mail address contact reach 邮箱 邮件 地址 联系 联系方式"
-_CARD_WORDS: Final = "card number 银行卡 信用卡 卡号 号码"
-_CITIZEN_WORDS: Final = "identity number 身份证 证号 号码"
 _CARD: Final = lazy_re(r"(?<![\w.-])[3-6]\d{3}(?P<sep>[ \xa0.-])\d{4}(?P=sep)\d{4}(?P=sep)\d{4}(?:(?P=sep)\d{1,3})?(?![\w-])")
 _CITIZEN: Final = lazy_re(
     r"(?<![A-Za-z0-9_])[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?![A-Za-z0-9_])"
 )
 _CITIZEN_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+#: What is known by its form alone, with the words that ask for it.
+_FORMS: Final = (
+    (MAIL_WORDS, lazy_re(MAIL)),
+    ("card number 银行卡 信用卡 卡号 号码", _CARD),
+    ("identity number 身份证 证号 号码", _CITIZEN),
+)
 
 
 @record
@@ -71,31 +73,30 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
     >>> [(secret.label, secret.before) for secret in find_secrets("周五部署。wifi 的密码是 hunter2-demo")]
     [('密码', 'wifi 的密码是 ')]
     """
-    matches = _matches(text)
-    for pattern in patterns:
-        matches += [Found(*match.span()) for match in re.finditer(pattern, text) if match[0]]
+    further = [match.span() for pattern in patterns for match in re.finditer(pattern, text) if match[0]]
+    matches = [*_matches(text), *(Found(start, start, end) for start, end in further)]
     secrets: list[Secret] = []
-    for start, end, label, since in sorted(matches, key=lambda match: match.start):
+    for since, start, end, label in sorted(matches, key=lambda match: match.start):
         if secrets and start < secrets[-1].end:  # two patterns overlap: one secret
             last = secrets.pop()
             secrets.append(Secret(last.start, max(last.end, end), last.label or label, last.before))
             continue
-        opening = start if since is None else since
-        before = text[secrets[-1].end if secrets else 0 : opening]
-        secrets.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + text[opening:start]))
+        before = text[secrets[-1].end if secrets else 0 : since]
+        secrets.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + text[since:start]))
     return secrets
 
 
 def _matches(text: str) -> list[Found]:
-    """Return the matches in the folded text, with their places in *text*."""
+    """Return the secrets of the text, each kind in order, first those with a label; two kinds may find the same one."""
     folded = _folded(text)
-    places: Sequence[int] = range(len(text))
-    if len(folded) < len(text):
-        places = [at for at, char in enumerate(text) if _FOLDED.get(ord(char), 0) is not None]
-    return [
-        Found(places[start], places[end - 1] + 1, label, None if since is None else places[since])
-        for start, end, label, since in found_secrets(folded)
-    ]
+    matches = [*labelled(folded), *keys(folded)]
+    for words, form in _FORMS:
+        spans = (match.span() for match in form.finditer(folded) if form is not _CITIZEN or _is_citizen(match[0].upper()))
+        matches += [Found(start, start, end, words) for start, end in spans]
+    if len(folded) == len(text):
+        return matches
+    places = [at for at, char in enumerate(text) if _FOLDED.get(ord(char), 0) is not None]
+    return [Found(places[since], places[start], places[end - 1] + 1, label) for since, start, end, label in matches]
 
 
 def _folded(text: str) -> str:
@@ -110,7 +111,7 @@ def names_secret(text: str) -> bool:
     (True, True, False)
     """
     folded = _folded(text)
-    return has_label(folded) or any(True for _ in labelled(folded)) or any(True for _ in keys(folded))
+    return has_label(folded) or any(keys(folded))
 
 
 def redacted(
@@ -124,8 +125,8 @@ def redacted(
 
     *patterns* are as in `find_secrets`.
 
-    >>> redacted("登录 password: hunter2-demo 即可", "…")
-    '登录 password: … 即可'
+    >>> redacted("登录 password: hunter2-demo 即可", "…"), redacted("The PIN of the bike lock is 4471, not 7.", HIDDEN["en"])
+    ('登录 password: … 即可', 'The PIN of the bike lock is [hidden], not 7.')
     """
     parts, at = [], 0
     for secret in find_secrets(text, patterns):
@@ -135,31 +136,6 @@ def redacted(
     return "".join([*parts, text[at:]])
 
 
-def hidden(
-    text: str, language: Language, patterns: Iterable[str] = (), may_show: Callable[[Secret], bool] = lambda _: False
-) -> str:
-    """
-    Return the text for people and models, with a mark in the place of each secret.
-
-    >>> hidden("The PIN of the bike lock is 4471, not 7.", "en"), hidden("门禁密码是 hunter2-demo", "zh")
-    ('The PIN of the bike lock is [hidden], not 7.', '门禁密码是 [已隐去]')
-    """
-    return redacted(text, HIDDEN[language], patterns, may_show)
-
-
-def found_secrets(text: str) -> Iterator[Found]:
-    """Yield the secrets of the text, those of each kind in order, first those with a label; two kinds may find the same one."""
-    yield from labelled(text)
-    yield from keys(text)
-    for match in _MAIL.finditer(text):
-        yield Found(*match.span(), MAIL_WORDS)
-    for match in _CARD.finditer(text):
-        yield Found(*match.span(), _CARD_WORDS)
-    for match in _CITIZEN.finditer(text):
-        if _is_citizen(match[0].upper()):
-            yield Found(*match.span(), _CITIZEN_WORDS)
-
-
 def keys(text: str) -> Iterator[Found]:
     """
     Yield the keys and tokens that the table of forms has.
@@ -167,22 +143,22 @@ def keys(text: str) -> Iterator[Found]:
     >>> [text[key.start : key.end] for text in ("use AKIAIOSFODNN7EXAMPLE",) for key in keys(text)]
     ['AKIAIOSFODNN7EXAMPLE']
     """
-    for label, pattern in _forms():
+    for label, pattern in _vendors():
         for match in pattern.finditer(text):
             # a key that begins with digits may stand behind a word: bot123456789:AA…
             if not match[0][0].isalpha() or not _is_in_word(text, match.start()):
-                yield Found(*match.span(), label)
+                yield Found(match.start(), *match.span(), label)
 
 
 @cache
-def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _vendors() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the rows of the table: words for it, its pattern."""
-    rows = (line.split("\t") for line in lines_of(_TABLE))
+    rows = (line.split("\t") for line in lines_of(Path(__file__).parent / "data/secret_forms.tsv"))
     return tuple((label, lazy_re(f"(?:{'|'.join(map(re.escape, words.split()))}){rest}")) for label, words, rest in rows)
 
 
 def _is_in_word(text: str, at: int) -> bool:
-    before = text[at - 1 : at] if at else ""
+    before = text[at - 1 : at]
     return before.isascii() and (before.isalnum() or before == "_")
 
 

@@ -22,12 +22,12 @@ from .lazy_re import lazy_re, lines_of, words_of
 
 
 class Found(NamedTuple):
-    """A secret at *start* to *end*; *label* has the words that ask for it, which begin at *since* if they stand before it."""
+    """A secret at *start* to *end*; *label* has the words that ask for it, and *since* is where it begins with these."""
 
+    since: int
     start: int
     end: int
     label: str = ""
-    since: int | None = None
 
 
 _DATA: Final = Path(__file__).parent / "data"
@@ -90,28 +90,20 @@ def labelled(text: str) -> Iterator[Found]:
     ['8841']
     """
     end = 0
-    for label in _labels(_lower(text)):
-        if label.start() < end:
-            continue
-        match = _behind(text, label)
-        if match:
+    for label in _labels(text):
+        if label.start() >= end and (match := _behind(text, label)):
             yield match
             end = match.end
 
 
 def has_label(text: str) -> bool:
-    """True if the text has a label for a secret, whether a value follows it or not; "key" and "card" alone are none."""
-    return any(label.lastgroup not in {"bare", "number"} for label in _labels(_lower(text)))
+    """True if the text has a label for a secret; behind "key" and "card", which alone are none, there has to be one."""
+    return any(label.lastgroup not in {"bare", "number"} or _behind(text, label) for label in _labels(text))
 
 
-def _lower(text: str) -> str:
-    """Return the text in small letters, of the same length: the small form of İ is longer."""
-    lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(char.lower()[0] for char in text)
-
-
-def _labels(lower: str) -> Iterator[re.Match[str]]:
+def _labels(text: str) -> Iterator[re.Match[str]]:
     """Yield the labels, in order, that are no part of another word: compass, spin, tokenizer."""
+    lower = text.replace("İ", "I").lower()  # of the same length: no other letter has a longer small form
     for label in _label().finditer(lower):
         before = lower[label.start() - 1 : label.start()]
         is_part = label[0][0].isascii() and before.isascii() and before.isalpha()
@@ -133,7 +125,7 @@ def _behind(text: str, label: re.Match[str]) -> Found | None:
         return None
     end = _end_of_value(text, label, separator)
     start = label.end() + len(separator[0].rstrip("*_`"))  # a sign before a value is of it: *9021#
-    return Found(start, end, text[slice(*label.span())], label.start()) if end else None
+    return Found(label.start(), start, end, text[slice(*label.span())]) if end else None
 
 
 def _end_of_value(text: str, label: re.Match[str], separator: re.Match[str]) -> int:
@@ -148,11 +140,10 @@ def _end_of_value(text: str, label: re.Match[str], separator: re.Match[str]) -> 
         return match.end()
     if not word or _PLACEHOLDER.match(match[0].lstrip(_QUOTES)):
         return 0
-    is_variable = separator[0] == "=" and (kind == "password" or text[slice(*label.span())].isupper())
-    if is_variable:  # in a shell, a file of settings or an address
-        is_secret = kind == "password" or not word.isdigit()
-    elif kind == "password":
-        is_secret = _is_password(text, word, match, separator)
+    if kind == "password":  # behind "=" also in a shell, a file of settings or an address
+        is_secret = separator[0] == "=" or _is_password(text, word, match, separator)
+    elif separator[0] == "=" and text[slice(*label.span())].isupper():
+        is_secret = not word.isdigit()
     else:
         is_secret = _is_key(word, _SHORT_KEY if kind == "key" else _MEDIUM_KEY if separator["sign"] else _LONG_KEY)
     return match.end() if is_secret else 0
