@@ -59,10 +59,6 @@ class Absences:
         """The messages that nobody can have meant to delete: their words are searched in history.json and its copies."""
         return frozenset(key for keys in (*self.lost.values(), *self.damaged.values()) for key in keys)
 
-    def of(self, name: str) -> Sequence[Key] | None:
-        """Return what is missing of a file that is gone, ends early or is damaged; None where nothing is wrong with it."""
-        return {**self.damaged, **self.cut, **self.lost}.get(name)
-
 
 _NOTHING = Absences()
 
@@ -174,11 +170,10 @@ class Deletions:
         """
         gone = {name for name in self._journal.accepted if self._files.disk.stat(self._memory.path_of(name)) is None}
         summaries = self._memory.summaries().values() if gone else ()
-        outdated = [
-            summary for summary in summaries if not summary.edited and any(source.name in gone for source in summary.sources)
-        ]
-        for stale in outdated:
-            self._memory.delete_summary(stale.period)
+        stale = [summary for summary in summaries if not gone.isdisjoint(source.name for source in summary.sources)]
+        outdated = [summary.period for summary in stale if not summary.edited]
+        for period in outdated:
+            self._memory.delete_summary(period)
         return len(outdated)
 
     # ── the comparison ───────────────────────────────────────────────────────
@@ -197,13 +192,12 @@ class Deletions:
                     folders.append(path)
                 elif modes.S_ISREG(stat.mode) and name.endswith(".md"):
                     before = self._elsewhere.get(path)
-                    read[path] = before if before and before[0] == stat else (stat, self._keys_in(path))
+                    if not before or before[0] != stat:
+                        parsed, _ = self._parsed(path)
+                        before = stat, frozenset(block.key for block in (parsed.blocks if parsed else ()))
+                    read[path] = before
         self._elsewhere = read
         return {path: keys for path, (_, keys) in sorted(read.items()) if keys}
-
-    def _keys_in(self, path: Path) -> frozenset[Key]:
-        parsed, _ = self._parsed(path)
-        return frozenset(block.key for block in parsed.blocks) if parsed else frozenset()
 
     def _compare(
         self, files: Sequence[MemoryFile], recorded: Mapping[str, Sequence[Key]], holders: Mapping[str, Path | None]
@@ -220,13 +214,13 @@ class Deletions:
         for name in sorted(recorded):
             holder = holders[name] if name in holders else self._memory.path_of(name)
             parsed, text = self._parsed(holder) if holder else (None, "")
-            absent = self._absent(parsed, text, recorded[name], is_filed) if holder else {}
+            absent = self._absent(parsed, text, recorded[name], is_filed)
+            left = [key for key in absent if key not in self._journal.removed]
             if holder is None:
-                absent = {key: None for key in recorded[name] if not is_filed(key)}
-                left = lost[name] = [key for key in absent if key not in self._journal.removed]
+                lost[name] = left
             elif name in damaged_files:
                 is_accepted = self._journal.accepted.get(name) == damaged_files[name].digest
-                left = [] if is_accepted else [key for key in absent if key not in self._journal.removed]
+                left = [] if is_accepted else left
                 damaged |= {} if is_accepted else {name: left}
             elif parsed:
                 end = _end(recorded[name], absent) if len(parsed.blocks) < parsed.count and not parsed.is_emptied else []

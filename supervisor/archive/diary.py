@@ -225,14 +225,10 @@ def _parsed(acts: bytes) -> dict[str, Act]:
             raw = parse_json(line)
             if (undone := str(raw.get("undone"))) in kept_acts:
                 kept_acts[undone] = replace(kept_acts[undone], undone=True)
-            kept_acts[str(raw["id"])] = _read(raw)
+            from_wire(raw["at"])
+            fields = {name: value for name, value in raw.items() if name not in ("id", "at", "kind", "by", "undone")}
+            kept_acts[str(raw["id"])] = Act(str(raw["id"]), str(raw["at"]), str(raw["kind"]), str(raw["by"]), fields)
     return kept_acts
-
-
-def _read(raw: Mapping[str, Any]) -> Act:
-    from_wire(raw["at"])
-    fields = {name: value for name, value in raw.items() if name not in ("id", "at", "kind", "by", "undone")}
-    return Act(str(raw["id"]), str(raw["at"]), str(raw["kind"]), str(raw["by"]), fields)
 
 
 def _wire(act: Act) -> dict[str, Any]:

@@ -50,13 +50,11 @@ class MemoryFolder:
 
         Copies of our files are left out.
         """
-        files, _ = self._without_copies()
-        return files
+        return self._without_copies()[0]
 
     def copies(self) -> dict[str, str]:
         """Return the copies of our files, each with the file that it is a copy of, as relative paths."""
-        _, copied = self._without_copies()
-        return copied
+        return self._without_copies()[1]
 
     def watched(self) -> object | None:
         """
@@ -134,10 +132,8 @@ class MemoryFolder:
 
     def message_texts(self, name: str) -> tuple[str, ...]:
         """Return the texts of the messages in a dated file, or the text of a note; none when it is gone, or is no text."""
-        version = self._files.read_shown(self.path_of(name))
-        data = version.data if version else b""
-        parsed = parse_dated(data, self.path_of(name))
-        return tuple(block.text for block in parsed.blocks) if parsed else tuple(filter(None, [text_of(data)]))
+        parsed = self.parsed(name)
+        return tuple(block.text for block in parsed.blocks) if parsed else tuple(filter(None, [self.text(name)]))
 
     def text(self, name: str) -> str:
         """Return the text of a dated file or note, "" when it is gone, or is no text."""

@@ -88,11 +88,9 @@ PLACES: Final = (
     Place("nightly", r"\.recalld/backup\.json", "names", in_backup=False),
     Place("unread", r"\.recalld/(?:unread\.json|import-unread\.txt)", "none"),
     # what holds no words
-    Place("forgotten", r"\.recalld/forgotten\.jsonl", "none"),
-    Place("forgotten", r"\.recalld/sources/.+", "none"),
+    Place("forgotten", r"\.recalld/(?:forgotten\.jsonl|sources/.+)", "none"),
     Place("connections", r"\.recalld/connections\.json", "none"),
-    Place("locks", r"(?:history|inbox)\.json\.lock|memory\.md\.lock", "none", in_backup=False),
-    Place("locks", r"\.recalld/(?:[^/]+|sessions/[^/]+)\.lock", "none", in_backup=False),
+    Place("locks", r"(?:(?:history|inbox)\.json|memory\.md|\.recalld/(?:sessions/)?[^/]+)\.lock", "none", in_backup=False),
     Place("requests", r"\.recalld/(?:archive\.now|socket|socket\.path|token|open\.html|language)", "none", in_backup=False),
     # what is a person's
     Place("prompts", r"prompts/.+", "person"),

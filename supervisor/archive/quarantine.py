@@ -41,15 +41,10 @@ class Quarantine:
         self._folder = folder
         self._limit = limit
 
-    @staticmethod
-    def name_of(kind: str, data: bytes) -> str:
-        """Return the name of a copy of *data*."""
-        return f"{kind}.{digest_of(data)[:12]}"
-
     def keep(self, kind: str, data: bytes, times: int = 1) -> Kept:
         """Keep a copy of *data*, durably; of this kind there may be *times* the limit."""
         self._files.make_folder(self._folder, lasting=True)
-        path = self._folder / self.name_of(kind, data)
+        path = self._folder / f"{kind}.{digest_of(data)[:12]}"
         names = [
             name for name in self._files.disk.names(self._folder) if name.startswith(f"{kind}.") and not name.endswith(_UNREAD)
         ]
@@ -59,7 +54,7 @@ class Quarantine:
 
     def keep_unread(self, kind: str, data: bytes) -> str:
         """Keep a copy of *data* of which a part could not be read, durably, and return its name."""
-        name = f"{self.name_of(kind, data)}{_UNREAD}"
+        name = f"{kind}.{digest_of(data)[:12]}{_UNREAD}"
         keep_by_content(self._files, self._folder / name, data)
         return name
 

@@ -84,7 +84,6 @@ class _Known:
     key: bytes = b""
     acts: tuple[Act, ...] = ()
     digests: frozenset[str] = frozenset()
-    others: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()  # of files and names, in acts of which something may be left
     gone: frozenset[str] = frozenset()  # of files, in acts of which nothing is left
     ids: frozenset[bytes] = frozenset()  # of messages, in such acts
@@ -126,15 +125,15 @@ class Tombstones:
 
     def has_key(self, key: Key) -> bool:
         """Return whether the message with this id and this digest of its words was forgotten."""
-        return bool(self.acts()) and self._keyed(_mark_of(key)) in self._known.digests
+        return bool(self.acts()) and self._keyed(_mark("message", *key)) in self._known.digests
 
     def has_line(self, text: str) -> bool:
         """Return whether this line of the long-term file was forgotten, wherever it came from."""
-        return bool(self.acts()) and any(self._keyed(_mark("line", form)) in self._known.others for form in _forms(text))
+        return bool(self.acts()) and any(self._keyed(_mark("line", form)) in self._known.digests for form in _forms(text))
 
     def has_file(self, name: str, digest: str) -> bool:
         """Return whether the file *name* was forgotten, or made anew without a message, in the version of this digest."""
-        return bool(self.acts()) and self._keyed(_mark("file", name, digest)) in self._known.others
+        return bool(self.acts()) and self._keyed(_mark("file", name, digest)) in self._known.digests
 
     def has_name(self, name: str) -> bool:
         """Return whether this name goes with an act of which something may be left, by the list as it was read last."""
@@ -232,7 +231,8 @@ class Tombstones:
                 self._write(self._known.key, acts)
 
     def _write(self, key: bytes, acts: Sequence[Act]) -> None:
-        lines: list[Any] = [{"recalld": FORMAT, "key": key.hex()}, *map(_fields, acts)]
+        fields = ({name: value for name, value in asdict(act).items() if value or name != "by"} for act in acts)
+        lines: list[Any] = [{"recalld": FORMAT, "key": key.hex()}, *fields]
         data = b"".join(render_json(line) + b"\n" for line in lines)
         self._files.replace(self._place, data, self._files.read_stable(self._place))
 
@@ -270,11 +270,7 @@ def _marks(message: Said) -> list[bytes]:
     """Return what a message is known by: its id and words; its moment, role and words."""
     moment = _moment(message)
     moments = [_mark("moment", fingerprint_of(moment, message.role, message.text))] if moment else []
-    return [_mark_of(message.key), *moments]
-
-
-def _mark_of(key: Key) -> bytes:
-    return _mark("message", *key)
+    return [_mark("message", *message.key), *moments]
 
 
 def _mark(kind: str, *parts: str) -> bytes:
@@ -287,10 +283,6 @@ def _keyed(key: bytes, mark: bytes) -> str:
 
 def _moment(message: Said) -> str:
     return to_wire(message.created_at) if message.created_at else ""
-
-
-def _fields(act: Act) -> dict[str, Any]:
-    return {name: value for name, value in asdict(act).items() if value or name != "by"}
 
 
 def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
@@ -309,13 +301,13 @@ def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
             begun, finished, by = (str(raw.get(name, "")) for name in ("begun", "finished", "by"))
             if begun and (finished or not raw.get("marks")):
                 acts.append(Act(begun, finished, messages, lines, files, versions, by))
-    digests = frozenset(digest for act in acts for message in act.messages for digest in message[2:])
-    others = frozenset(digest for act in acts for digest in (*act.lines, *act.files, *act.versions))
+    of_messages = (digest for act in acts for message in act.messages for digest in message[2:])
+    digests = frozenset((*of_messages, *(digest for act in acts for digest in (*act.lines, *act.files, *act.versions))))
     ended = [act for act in acts if act.finished]
     gone = frozenset(digest for act in ended for digest in (*act.files, *act.versions))
     ids = frozenset(message[0].encode("utf-8", "surrogatepass") for act in ended for message in act.messages)
     left = frozenset(digest for act in acts if not act.finished for digest in act.versions)
-    return _Known(stat, key, tuple(acts), digests, others, left, gone, ids)
+    return _Known(stat, key, tuple(acts), digests, left, gone, ids)
 
 
 # ── a dated file without a message ───────────────────────────────────────────

@@ -290,7 +290,7 @@ def accept(ws: Workspace, name: str) -> int:
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
         gone = ws.deletions.absences()
-        missing = gone.of(name)
+        missing = {**gone.damaged, **gone.cut, **gone.lost}.get(name)
         if missing is None:
             raise BadRequest(
                 "--accept",
