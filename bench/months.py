@@ -189,7 +189,7 @@ class Bench:
         if found and found.extract == (not self.model):
             text, fate = (found.text.partition("\n")[2] if found.extract else found.text), "accepted"
         else:
-            text, fate = "", failure[3] if failure else ("not asked" if not answers else "refused")
+            text, fate = "", failure.reason if failure else ("not asked" if not answers else "refused")
         return self._costs(Written(kind, story.name, label, self.writer, text, fate), answers)
 
     def _costs(self, one: Written, answers: Iterable[Answered]) -> Written:

@@ -22,9 +22,9 @@ from ..events import Events
 from ..protocol.attachments import attachments_of, separated
 from ..protocol.config import Config
 from ..protocol.config_keys import Archive
-from ..protocol.message import Entry, History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp, with_words
+from ..protocol.message import History, InvalidEntry, Message, is_role, read_message, with_id, with_timestamp, with_words
 from ..protocol.paths import WorkspacePaths, is_unfinished
-from ..storage.clock import read_instant, to_wire, why_not_said_at
+from ..storage.clock import to_wire, why_not_said_at
 from ..storage.disk import Stat
 from ..storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from ..storage.files import Files, FileVersion, digest_of
@@ -34,7 +34,7 @@ from ..storage.texts import Text
 from ..text.foreign_text import printable
 from ..text.lazy_re import lazy_re
 from .history import Attachments, HistoryStore
-from .identity import inserted
+from .identity import inserted, moment
 from .journal import SeenJournal
 
 if TYPE_CHECKING:
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
 _CLAIMED: Final = lazy_re(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
 #: Bytes of a given name that a claimed one always has room for: a name has 255 at most, inode and time 20 digits each.
 _LONGEST_KEPT: Final = 200
-#: Where other programs give the time of a message.
-_TIMES_ELSEWHERE: Final = ("at", "time", "timestamp", "date", "created_at", "create_time", "ts")
-_BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -96,10 +93,6 @@ class DropBox:
             if stat and modes.S_ISREG(stat.mode) and not (name.lower().endswith(".json") or is_unfinished(name)):
                 yield self._folder / name, stat
 
-    def read(self, path: Path) -> FileVersion | None:
-        """Return the bytes of a file of the drop-box, None when it is gone."""
-        return self._files.read_stable(path)
-
     def parse(self, path: Path, version: FileVersion) -> list[Message]:
         """Return the messages of a file: one object, or an array of them; ValueError when it is neither."""
         raw, name, time_ns = parse_json(version.data), os.fsencode(_given_name(path.name)), version.stat.mtime_ns
@@ -136,10 +129,6 @@ class DropBox:
     def relative(self, path: Path) -> str:
         """Return the path of a file from the workspace, as events name it."""
         return printable(self._paths.relative(path))
-
-    def remove(self, claimed: Path) -> None:
-        """Delete a claimed file whose messages are safe elsewhere."""
-        self._files.remove(claimed)
 
 
 class Stores(Protocol):
@@ -205,7 +194,7 @@ def append(ws: Stores, raws: Sequence[dict[str, Any]], now: datetime, entropy: b
         new[:] = distinct(before)
         keys = {entry.key for entry in before if isinstance(entry, Message)}
         added = [*{message.key: message for message in new if message.key not in keys}.values()]
-        return inserted(before, added, _moment) if is_import else (*before, *added)
+        return inserted(before, added, moment) if is_import else (*before, *added)
 
     try:
         ws.history.change(add, then=lambda _: journal.append_seen(new))
@@ -264,52 +253,6 @@ def refuse_odd(raws: Iterable[Mapping[str, Any]], zone: tzinfo, latest: datetime
             raise BadRequest("createdAt", why)
 
 
-def read_lines(
-    lines: Iterable[bytes], zone: tzinfo, first: int, now: datetime, future_limit: timedelta
-) -> tuple[list[dict[str, Any]], list[str], list[str]]:
-    """
-    Return the messages of *lines*, a sentence about each line that is none, and one about each createdAt that is not believed.
-
-    Each line is a JSON object; *first* is the number of the first line. No time is believed that is further ahead of *now* than
-    *future_limit*. An empty line is passed over.
-    """
-    raws: list[dict[str, Any]] = []
-    faults: list[str] = []
-    odd_times: list[str] = []
-    undated: list[str] = []
-    for number, line in enumerate(lines, first):
-        if not line.strip():
-            continue
-        try:
-            raw = parse_json(line)
-            entry = read_message(raw, zone)
-            why = entry.why if isinstance(entry, InvalidEntry) else ""
-        except ValueError as error:
-            why = error.args[0]
-            if isinstance(why, Text) and "line" in why.fields:  # it is one line, and has a number of its own
-                why = Text("it is not JSON at column {column}", column=why.fields["column"])
-        if why:
-            faults.append(Text("line {number} was left out: {why}.", number=number, why=why))
-        else:
-            raws.append(raw)
-            given = raw.get("createdAt")
-            if given is not None and (why := why_not_said_at(given, zone, now + future_limit)):
-                odd_times.append(Text("line {number} was added with the present time: {why}.", number=number, why=why))
-            elif (
-                given is None
-                and not undated
-                and (key := next((key for key in _TIMES_ELSEWHERE if read_instant(raw.get(key), zone)), ""))
-            ):
-                undated = [
-                    Text(
-                        "line {number} was added with the present time, as are those like it: the time of a message is read from `createdAt`, not from `{key}`; `recalld forget` takes them back.",
-                        number=number,
-                        key=key,
-                    )
-                ]
-    return raws, faults, undated + odd_times
-
-
 def new_id(now: datetime, entropy: bytes) -> str:
     """Return a ULID: 26 characters that sort by time, from *now* and the first 10 bytes of *entropy*."""
     number = int(now.timestamp() * 1000) << 80 | int.from_bytes(entropy[:10])
@@ -363,7 +306,3 @@ def _with_pictures_apart(messages: Sequence[Message], present: History, nameless
 
 def _pictures(message: Message) -> tuple[str, ...]:
     return tuple(attachments_of(separated(message.raw)[0]))
-
-
-def _moment(entry: Entry) -> datetime:
-    return (entry.created_at if isinstance(entry, Message) else None) or _BEFORE_ALL

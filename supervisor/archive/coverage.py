@@ -17,9 +17,9 @@ import re
 from array import array
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, undated_in, without_torn_end
@@ -134,16 +134,6 @@ def may_replace(
     return bool(named) and before <= named and (better or not stands or before != named)
 
 
-def names_ever(summaries: Iterable[ExistingSummary]) -> frozenset[str]:
-    """Return every file name that a summary lists; such a name is never used again, even when the file is gone."""
-    return frozenset(source.name for summary in summaries for source in summary.sources)
-
-
-def old_files(files: Iterable[MemoryFile], today: date, days: int) -> tuple[MemoryFile, ...]:
-    """Return the dated files of days more than so many *days* ago."""
-    return tuple(file for file in files if file.day < today - timedelta(days=days))
-
-
 def prunable(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> tuple[MemoryFile, ...]:
     """
     Return the files in originals/ that a standing summary of a model covers as they are now.
@@ -193,17 +183,9 @@ def memory_file(data: bytes, path: Path, day: date, digest: str, *, original: bo
 def existing_summary(data: bytes, path: Path, period: Period, digest: str) -> ExistingSummary:
     """Return the summary of the period at *path*, which has these bytes with this *digest*."""
     summary = parse_summary(data, period.label, path)
-    return ExistingSummary(
-        period=period,
-        sources=frozenset(summary.sources),
-        text=summary.text,
-        extract=summary.extract,
-        waits=summary.waits,
-        enough=summary.enough,
-        refused=summary.refused,
-        edited=bool(summary.kept),
-        digest=digest,
-    )
+    fields: dict[str, Any] = {name: getattr(summary, name) for name in ("text", "extract", "waits", "enough", "refused")}
+    sources, is_edited = frozenset(summary.sources), bool(summary.kept)
+    return ExistingSummary(period=period, sources=sources, edited=is_edited, digest=digest, **fields)
 
 
 def ids_in(data: bytes) -> array[int] | None:

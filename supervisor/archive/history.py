@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..protocol.attachments import digest_in_name, holds, joined, separated
-from ..protocol.dated_file import Block
 from ..protocol.message import History, Message, parse_history, read_message, render_history
 from ..protocol.paths import WorkspacePaths
 from ..storage.disk import Stat, place_below
@@ -129,7 +128,9 @@ class HistoryStore:
         version = self._files.read_stable(self._paths.history, patience_s)
         waits = 0 if stat == self._damaged else round(max(patience_s / _READ_AGAIN_S, 3))
         for _ in range(waits):
-            if version is None or _is_json(version.data):
+            with suppress(ValueError):  # else it is being written
+                if version:
+                    parse_json(version.data)
                 break
             self._files.pause(patience_s / waits)
             version = self._files.read_stable(self._paths.history, patience_s)
@@ -160,14 +161,6 @@ class HistoryStore:
 
     def _damage(self, why: str) -> BadFile:
         return BadFile(self._paths.history, why, Text("`recalld restore` puts it together again"))
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        parse_json(data)
-    except ValueError:
-        return False
-    return True
 
 
 def history_copies(files: Files, paths: WorkspacePaths, zone: tzinfo) -> Iterator[Message]:
@@ -206,11 +199,6 @@ class Attachments:
             self._files.make_folder(self._paths.attachments, lasting=True)
             keep_by_content(self._files, self._paths.root / name, data)
         return small
-
-    def keep_of(self, block: Block) -> Block:
-        """Keep the bytes of a message that is to be filed, durably, and return its block with their names."""
-        fields = self.keep(block.fields)
-        return block if fields is block.fields else replace(block, fields=fields)
 
     def original(self, message: Message) -> Message:
         """Return the message as its writer made it, with its bytes in it; of a file that is gone the name stays."""

@@ -27,7 +27,7 @@ _LEAST: Final = 2
 _SURE: Final = 3
 #: At most so many messages are compared for it.
 _LOOKED_AT: Final = 200
-_BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)
+_BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @record
@@ -146,15 +146,15 @@ def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[s
     def first_sight(entry: Entry) -> int:
         return rank.get(entry.id, len(rank)) if isinstance(entry, Message) else -1
 
-    def moment(entry: Entry) -> tuple[datetime, int]:
-        if not isinstance(entry, Message) or entry.created_at is None:
-            return _BEFORE_ALL
-        return entry.created_at, first_sight(entry)
-
     missing = [message for message in lost if message.id not in ids and message.created_at]
     timed = [message for message in missing if "createdAtFound" not in message.raw]
     timeless = [message for message in missing if "createdAtFound" in message.raw]
-    return inserted(inserted(history, timed, moment), timeless, first_sight)
+    return inserted(inserted(history, timed, lambda entry: (moment(entry), first_sight(entry))), timeless, first_sight)
+
+
+def moment(entry: Entry) -> datetime:
+    """Return the time of a message, the first there is for any other entry."""
+    return (entry.created_at if isinstance(entry, Message) else None) or _BEFORE_ALL
 
 
 def inserted(history: History, missing: Sequence[Message], measure: Callable[[Entry], Any]) -> History:
@@ -206,7 +206,15 @@ def _with_ids(history: History, known: Known) -> History:
     # subtle: a message that another program added may be behind the new ones: it marks the end only if nothing else does
     present = [n for n, message in messages if n in ids or message.key in known.in_history]
     last_known = max(placed or present, default=-1)
-    free, names = _Once(partial(_known_keys, known), used), _Names(known, used_ids)
+    free = _Once(partial(_known_keys, known), used)
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+
+    def unused(message: Message) -> str:
+        """Return an id made of the fingerprint, which no message has or had; that of the n-th of equal ones ends with -n."""
+        first = f"m-{message.fingerprint}"
+        ids = (first if n == 1 else f"{first}-{n}" for n in numbers[first])
+        return next(identity for identity in ids if identity not in used_ids and identity not in known.ids)
+
     entries = []
     for n, entry in enumerate(history):
         if isinstance(entry, Message) and not entry.id:
@@ -214,7 +222,7 @@ def _with_ids(history: History, known: Known) -> History:
             # subtle: without a time words are those that left only before the last known message; all after it are new
             if not identity and entry.created_at is None and n < last_known:
                 identity = (free.take(entry) or ("",))[0]
-            identity = identity or names.new(entry)
+            identity = identity or unused(entry)
             used.add((identity, entry.text_digest))
             used_ids.add(identity)
             entry = with_id(entry, identity)  # noqa: PLW2901 - the same entry, with its id
@@ -349,17 +357,3 @@ def _known_keys(known: Known, message: Message) -> list[Key]:
 def _met_by(known: Known, is_wanted: Callable[[str], bool], message: Message) -> Iterator[Key]:
     """Yield those of these keys by which the words were seen."""
     return (key for key in _keys(known, message) if is_wanted(key[0]) and known.holds(key))
-
-
-class _Names:
-    """New ids of messages without one, made of their fingerprints; *used* only grows."""
-
-    def __init__(self, known: Known, used: Collection[str]) -> None:
-        self._known, self._used = known, used
-        self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
-
-    def new(self, message: Message) -> str:
-        """Return an id that no message has or had; that of the n-th of equal messages ends with -n."""
-        first = f"m-{message.fingerprint}"
-        names = (first if n == 1 else f"{first}-{n}" for n in self._numbers[first])
-        return next(name for name in names if name not in self._used and name not in self._known.ids)

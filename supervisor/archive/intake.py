@@ -22,7 +22,7 @@ from ..storage.control import UNLIMITED, Control, ErrorCollector
 from ..storage.errors import BadFile
 from ..storage.lenient_json import recover, render_json
 from ..text.lazy_re import lazy_re
-from .append import DropBox, Stores, as_stored, tell_odd_times
+from .append import Stores, as_stored, tell_odd_times
 from .coverage import MemoryFile
 from .history import HistoryStore
 from .identity import add_messages, assign_ids, continues, reinsert_lost, renumbered
@@ -72,10 +72,10 @@ def intake(ws: Stores, now: datetime, control: Control = UNLIMITED) -> int:
     adopted = _adopt(filed, journal, memory, settings.zone)
     journal.record_seen([message for message in unseen if message.key not in adopted and message.key not in named])
     tell_odd_times(unseen, ws.events)
-    _remove_recorded(dropped, ws.drop_box, journal, errors)
+    _remove_recorded(dropped, ws, errors)
     if control.should_stop():
         return len(unseen)
-    _reinsert(history, journal, ws.events)
+    _reinsert(ws)
     journal.record_history(history.read())
     if unseen:
         ws.events.emit("seen", messages=len(unseen), written_elsewhere=len(adopted))
@@ -134,7 +134,7 @@ def _empty_drop_box(ws: Stores, dropped: dict[Path, list[Key]], rule: Rule) -> N
     claimed: dict[Path, list[Key]] = {}
     for path in ws.drop_box.finished():
         with errors:
-            version = ws.drop_box.read(path)
+            version = ws.files.read_stable(path)
             if version is None:
                 continue
             try:
@@ -159,12 +159,12 @@ def _empty_drop_box(ws: Stores, dropped: dict[Path, list[Key]], rule: Rule) -> N
     errors.raise_first()
 
 
-def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal: SeenJournal, errors: ErrorCollector) -> None:
+def _remove_recorded(dropped: dict[Path, list[Key]], ws: Stores, errors: ErrorCollector) -> None:
     """Delete the drop-box files of which the journal has all messages: before that, another program could still lose them."""
     for path, keys in dropped.items():
-        if all(journal.holds(key) or journal.tombstones.has_key(key) for key in keys):
+        if all(ws.journal.holds(key) or ws.journal.tombstones.has_key(key) for key in keys):
             with errors:
-                drop_box.remove(path)
+                ws.files.remove(path)
 
 
 def _record_unknown_files(files: Sequence[MemoryFile], journal: SeenJournal, memory: MemoryFolder) -> None:
@@ -188,15 +188,13 @@ def _record_renumbered(history: History, journal: SeenJournal) -> None:
     written: defaultdict[str, list[Message]] = defaultdict(list)
     unwritten: dict[Key, Message] = {}
     first = renumbered(history, journal.known)
-    for message in history if first else ():
-        key = first.get(message.key) if isinstance(message, Message) else None
-        if isinstance(message, Message) and key:
-            file = journal.file_of(key)
-            if file:
-                written[file].append(message)
-            else:
-                first_at = journal.unwritten[key].created_at
-                unwritten[key] = message if message.created_at or not first_at else with_timestamp(message, first_at)
+    for message in (entry for entry in history if isinstance(entry, Message) and entry.key in first):
+        key = first[message.key]
+        if file := journal.file_of(key):
+            written[file].append(message)
+        else:
+            first_at = journal.unwritten[key].created_at
+            unwritten[key] = message if message.created_at or not first_at else with_timestamp(message, first_at)
     for file, messages in written.items():
         journal.record_adopted(file, messages)
     journal.record_renumbered(list(unwritten.values()), list(unwritten))
@@ -242,8 +240,9 @@ def contains_message(text: str, note: str) -> bool:
     return False
 
 
-def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> None:
+def _reinsert(ws: Stores) -> None:
     """Put un-written messages back that another program's rewrite lost, once; forget those whose text was replaced."""
+    history, journal = ws.history, ws.journal
     messages = history.read()  # after the journal was read: whoever appends a message writes to history.json first
     if _lacks_ids(messages):
         return  # a program has just stripped the ids: what seems lost may be there, and gets its id in the next round
@@ -257,11 +256,11 @@ def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> No
     journal.record("dropped", replaced)
     # a lost message whose id another one has now can't be put back: the archive takes it from the journal
     journal.record("back", [message.key for message in lost])
-    copies = [journal.original(message) for message in lost if message.id not in present]
+    copies = [ws.attachments.original(message) for message in lost if message.id not in present]
     if not copies:
         return
     history.change(lambda now: now if _lacks_ids(now) else reinsert_lost(now, copies, journal.known.ids))
-    events.emit("put_back", messages=len(copies), ids=[message.id for message in copies[:20]])
+    ws.events.emit("put_back", messages=len(copies), ids=[message.id for message in copies[:20]])
 
 
 def _lacks_ids(history: History) -> bool:
@@ -310,7 +309,7 @@ def restore_history(ws: Stores, now: datetime) -> int:
         journal.refresh()
         messages = assign_ids(backup, journal.known, now, settings.future_limit)  # the backup may be older than the ids
         held = {*_first_keys(messages, journal).values()}
-        messages += tuple(journal.original(message) for key, message in journal.unwritten.items() if key not in held)
+        messages += tuple(ws.attachments.original(message) for key, message in journal.unwritten.items() if key not in held)
         raws = recover(version.data).elements if version else ()
         entries = tuple(read_message(raw, settings.zone) for raw in raws)
         entries = assign_ids(entries, journal.known, now, settings.future_limit)

@@ -118,10 +118,6 @@ class SeenJournal(JournalState):
         self.refresh()
         return (self.names | self.notes) - self.pruned
 
-    def original(self, message: Message) -> Message:
-        """Return an un-written message of the journal as its writer made it, with the bytes of its pictures and files."""
-        return self._attachments.original(message)
-
     # ── writing ──────────────────────────────────────────────────────────────
 
     def append_seen(self, messages: Sequence[Message]) -> None:
@@ -205,14 +201,6 @@ class SeenJournal(JournalState):
             self._files.replace(self._paths.seen, _rendered(chain([_HEAD], lines)), stat)
             self.is_doubtful, self._inode = False, 0
             self.refresh()
-
-    def forget(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
-        """
-        Replace the journal by one that says nothing of these messages.
-
-        *renamed* has the dated files that were made anew, each with its new name, "" where nothing is left of it.
-        """
-        self.compact(lambda: self.drop(is_unwanted, renamed))
 
     # ── steps ────────────────────────────────────────────────────────────────
 

@@ -165,7 +165,7 @@ class JournalState:
             self._by_fingerprint.setdefault(fingerprint, []).append(identity)
 
     def drop(self, is_unwanted: Callable[[Key], bool], renamed: Mapping[str, str]) -> None:
-        """Forget these messages, and give dated files other names, "" for those of which nothing is left."""
+        """Forget these messages, and give files that were made anew their new names, "" for those of which nothing is left."""
         tables = (self.written, self.unwritten, self.in_history, self.removed, self.reinserted)
         dropped = {key for table in tables for key in table if is_unwanted(key)}
         self._apply_dropped(dropped)

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Archived, Failure, History, Key, Message, with_archived, with_failure
-from ..protocol.paths import OVERFLOW_INTERVAL, dated_name, day, day_of_name, month, summary_period
+from ..protocol.paths import OVERFLOW_INTERVAL, day, day_of_name, month, summary_period
 from ..storage.clock import local_day
 from ..text.record import record
 
@@ -35,12 +34,7 @@ class DayFile:
 
     name: str
     day: date
-    blocks: tuple[Block, ...]
-
-    @property
-    def keys(self) -> frozenset[Key]:
-        """The keys of its messages; they are written when the file is durable."""
-        return frozenset(block.key for block in self.blocks)
+    blocks: tuple[Block, ...]  # they are written when the file is durable
 
 
 @record
@@ -93,16 +87,15 @@ def due(
 
 def without_open_questions(unwritten: Sequence[Message], now: datetime, wait: timedelta) -> tuple[Message, ...]:
     """Return the messages without the open questions: last in their session, less than *wait* old, not yet answered."""
-    open_questions: set[int] = set()
-    answered: set[object] = set()
-    for n in range(len(unwritten) - 1, -1, -1):
-        message = unwritten[n]
+    left: list[Message] = []
+    answered: set[str] = set()
+    for message in reversed(unwritten):
         session = str(message.raw.get("session"))
         if message.role != "user":
             answered.add(session)
-        elif session not in answered and message.created_at and now - message.created_at < wait:
-            open_questions.add(n)
-    return tuple(message for n, message in enumerate(unwritten) if n not in open_questions)
+        if session in answered or not message.created_at or now - message.created_at >= wait:
+            left.append(message)
+    return tuple(reversed(left))
 
 
 def first_to_take(unwritten: Sequence[Message], at: datetime, wait: timedelta) -> datetime:
@@ -116,42 +109,32 @@ def plan_days(
     zone: tzinfo,
     taken: Collection[str],
     is_written: Callable[[str], bool],
-    slugs: Slugs | None = None,
+    slugs: Slugs,
 ) -> tuple[DayFile, ...]:
     """
-    Return one new dated file for each local day of *messages*, whatever their age; oldest day first.
+    Return one new dated file for each local day of *messages* that have a time, whatever their age; oldest day first.
 
     *taken* holds every name that is or was in use; *is_written* returns whether a message with this id is written, so that
-    another text under the same id becomes a revision. *slugs* makes the slugs of days, None: `slug.slugs_of`.
+    another text under the same id becomes a revision. *slugs* makes the slugs of days.
     """
     first: dict[Key, Message] = {}
     for message in messages:
         first.setdefault(message.key, message)
-
-    def day_of(message: Message) -> date:
-        if message.created_at is None:
-            raise ValueError("a message without a time belongs to no day")
-        return local_day(message.created_at, zone)
-
     planned: set[str] = set()
     filed: defaultdict[date, list[Block]] = defaultdict(list)
-    dated = ((day_of(message), message) for message in first.values())
+    dated = [(local_day(message.created_at, zone), message) for message in first.values() if message.created_at]
     for date_of, message in sorted(dated, key=lambda pair: pair[0]):
         revision = is_written(message.id) or message.id in planned
         planned.add(message.id)
         filed[date_of].append(block_of(message, revision=revision))
-    return _named(filed, taken, slugs)
-
-
-def _named(days: Mapping[date, Sequence[Block]], taken: Collection[str], slugs: Slugs | None) -> tuple[DayFile, ...]:
-    if not days:
+    if not filed:
         return ()
-    from .slug import free_name, short_id, slugs_of  # lazy: it loads dictionaries
+    from .slug import free_name, short_id  # lazy: it loads dictionaries
 
     names, plan = set(taken), []
-    of_days = [[(block.role, block.words) for block in blocks] for blocks in days.values()]
-    for (date_of, blocks), slug in zip(days.items(), (slugs or slugs_of)(of_days), strict=True):
-        name = free_name(partial(dated_name, date_of), slug or f"mem-{short_id(blocks[0].id)}", names)
+    of_days = [[(block.role, block.words) for block in blocks] for blocks in filed.values()]
+    for (date_of, blocks), slug in zip(filed.items(), slugs(of_days), strict=True):
+        name = free_name(date_of, slug or f"mem-{short_id(blocks[0].id)}", names)
         names.add(name)
         plan.append(DayFile(name, date_of, tuple(blocks)))
     return tuple(plan)

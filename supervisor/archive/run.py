@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
 
@@ -23,7 +24,7 @@ from ..storage.files import Files
 from ..storage.keeping import ReplacedTexts, move_across
 from ..text.foreign_text import parts_of
 from .append import Stores
-from .coverage import MemoryFile, covered, names_ever
+from .coverage import MemoryFile, covered
 from .intake import unwritten, update_journal
 from .journal import SeenJournal
 from .memory_folder import MemoryFolder
@@ -55,13 +56,13 @@ def archive(ws: Stores, now: datetime, control: Control = UNLIMITED, *, everythi
     if not plan:
         return 0
     # apply: pending first, so that no cap can push out what is being written
-    keys = frozenset[tuple[str, str]]().union(*(file.keys for file in plan))
+    keys = {block.key for file in plan for block in file.blocks}
     history.change(partial(mark_pending, keys=keys))
     count = files = 0
     for file in plan:
         if control.should_stop():
             break
-        blocks = [ws.attachments.keep_of(block) for block in file.blocks]
+        blocks = [replace(block, fields=ws.attachments.keep(block.fields)) for block in file.blocks]
         data = render_dated(file.day, settings.timezone, settings.zone, now, blocks, ws.config.language)
         try:
             memory.write_dated(file.name, data)
@@ -77,7 +78,8 @@ def archive(ws: Stores, now: datetime, control: Control = UNLIMITED, *, everythi
 
 def taken_names(memory: MemoryFolder, journal: SeenJournal) -> set[str]:
     """Return every name of a dated file that is or ever was in use: no name is used twice."""
-    return memory.names() | names_ever(memory.summaries().values()) | journal.names
+    named = {source.name for summary in memory.summaries().values() for source in summary.sources}  # also files that are gone
+    return memory.names() | named | journal.names
 
 
 def why_due(ws: Stores, now: datetime) -> Due | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
-from ..protocol.paths import SLUG_CHARS
+from ..protocol.paths import SLUG_CHARS, dated_name
 from ..text.chinese import cut_whole, han_frequency, is_noun, kind, pinyin, to_simplified
 from ..text.lazy_re import lazy_re
 from ..text.redact import names_secret, redacted
@@ -161,13 +162,13 @@ def short_id(identity: str) -> str:
     return (plain or identity.encode("utf-8", "surrogatepass").hex() or "0")[:8]
 
 
-def free_name(name_of: Callable[[str], str], slug: str, taken: Collection[str]) -> str:
-    """Return the file name for *slug*; when it is taken, with ``-2``, ``-3`` … appended to the slug."""
-    n, name = 1, name_of(slug)
+def free_name(day: date, slug: str, taken: Collection[str]) -> str:
+    """Return the name of the file of the day for *slug*; when it is taken, with ``-2``, ``-3`` … appended to the slug."""
+    n, name = 1, dated_name(day, slug)
     while name in taken:
         n += 1
         tail = f"-{n}"
-        name = name_of(slug[: SLUG_CHARS - len(tail)].rstrip("-") + tail)
+        name = dated_name(day, slug[: SLUG_CHARS - len(tail)].rstrip("-") + tail)
     return name
 
 

@@ -123,7 +123,7 @@ class Look:
         """The messages of the drop-box, which no supervisor has taken in yet, and why other files in it can't be read."""
         messages, why = list[Message](), {}
         for path in self.ws.drop_box.finished():
-            version = self.ws.drop_box.read(path)
+            version = self.ws.files.read_stable(path)
             try:
                 messages += self.ws.drop_box.parse(path, version) if version else []
             except ValueError as error:

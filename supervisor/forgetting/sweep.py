@@ -26,7 +26,7 @@ from ..archive.tombstones import cut as cut_dated
 from ..longterm.lines import Line, cut, filled, without_lines
 from ..protocol.dated_file import Block
 from ..protocol.message import History, Key, Message
-from ..protocol.paths import WorkspacePaths, dated_name, day_of_name
+from ..protocol.paths import WorkspacePaths, day_of_name
 from ..storage.clock import Clock
 from ..storage.control import note, noting
 from ..storage.files import Files
@@ -228,7 +228,7 @@ def _clean_sources(aim: Aim) -> None:
 def _clean_drop_box(aim: Aim) -> None:
     box = aim.ws.drop_box
     for path in list(box.finished()):
-        version = box.read(path)
+        version = aim.ws.files.read_stable(path)
         with suppress(ValueError):  # what can't be understood is no message; its copy in quarantine is looked at
             messages = box.parse(path, version) if version else []
             left = [message.raw for message in messages if message.key not in aim.messages]
@@ -273,7 +273,8 @@ def _forget_dated(aim: Aim) -> None:
     renamed: dict[str, str] = {}
     for (path, (after, kept)), slug in zip(cuts.items(), _slugs(aim, [kept for _, kept in cuts.values()]), strict=True):
         renamed[path.name] = _made_anew(aim, path, after, kept, slug)
-    ws.journal.forget(lambda key: key in aim.messages or ws.journal.tombstones.has_key(key), renamed)
+    journal = ws.journal
+    journal.compact(lambda: journal.drop(lambda key: key in aim.messages or journal.tombstones.has_key(key), renamed))
     for path in versions:
         ws.files.remove(path)
 
@@ -303,7 +304,7 @@ def _made_anew(aim: Aim, path: Path, after: bytes, kept: Sequence[Block], slug: 
     for name in sorted(ws.files.disk.names(ws.paths.memory)):  # an earlier try may have made it
         if name[:10] == day.isoformat() and name != path.name and ws.files.disk.read(ws.paths.dated(name)) == after:
             return name
-    name = free_name(partial(dated_name, day), slug, taken_names(ws.memory, ws.journal))
+    name = free_name(day, slug, taken_names(ws.memory, ws.journal))
     ws.memory.write_dated(name, after)
     return name
 

@@ -205,7 +205,7 @@ def copies(ws: Workspace) -> Iterator[Path]:
 
 def _is_understood(ws: Workspace, path: Path) -> bool:
     with suppress(ValueError):
-        version = ws.drop_box.read(path)
+        version = ws.files.read_stable(path)
         return version is None or bool(ws.drop_box.parse(path, version))
     return False
 

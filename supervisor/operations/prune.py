@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated
 
-from ..archive.coverage import old_files, prunable
+from ..archive.coverage import prunable
 from ..text.record import record
 from .operation import Bounds, Visible, operation
 
@@ -36,7 +37,8 @@ def prune(
     ws.groups.keep(memory.caller.clock())
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.refresh()
-        old = old_files(ws.memory.dated(), ws.today(memory.caller.clock()), max(summary_days, recent_days))
+        first = ws.today(memory.caller.clock()) - timedelta(days=max(summary_days, recent_days))
+        old = [file for file in ws.memory.dated() if file.day < first]
         groups = prunable(old, ws.memory.summaries())
         if not dry_run:
             ws.trash.prune([summary.name for summary in groups])

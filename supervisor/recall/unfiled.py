@@ -81,7 +81,7 @@ class Unfiled:
         mark: Mark | None,
     ) -> None:
         self._history, self._drop_box, self._deletions, self._settings = history, drop_box, deletions, settings
-        self._paths, self._mark = paths, mark
+        self._files, self._paths, self._mark = files, paths, mark
         self._journal = SeenJournal(files, paths, settings.zone, only_unwritten=True)
         self._present: tuple[History, tuple[int, int], list[Message]] = ((), (0, 0), [])
         self._last: tuple[Sequence[Message], UnfiledPassages] = (), UnfiledPassages()
@@ -213,7 +213,7 @@ class Unfiled:
         """Yield the messages of the drop-box; a file that can't be read is left to the supervisor, and `unread` names it."""
         for path in self._drop_box.finished():
             try:
-                if version := self._drop_box.read(path):
+                if version := self._files.read_stable(path):
                     yield from self._drop_box.parse(path, version)
             except (SupervisorError, OSError, ValueError) as error:
                 self._leave_out(path, error)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.archive.append import append, read_lines
+from recalld.supervisor.archive.append import append
+from recalld.supervisor.interfaces.cli.append import read_lines
 from recalld.supervisor.storage.errors import BadRequest, NewerFormat
 from tests.world import World, at, message, talk
 

@@ -125,7 +125,7 @@ def test_nothing_is_told_of_a_picture_that_is_not_what_its_name_says(world, kind
         world.get(FILE)
     world.ws.journal.refresh()
     (only,) = world.ws.journal.unwritten.values()
-    assert FILE in json.dumps(world.ws.journal.original(only).raw)
+    assert FILE in json.dumps(world.ws.attachments.original(only).raw)
 
 
 # ── get and fsck ─────────────────────────────────────────────────────────────

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.plan import due, plan_days, without_open_questions
+from recalld.supervisor.archive.slug import slugs_of
 from recalld.supervisor.protocol.message import Key, Message
 from recalld.supervisor.storage.clock import local_day
 from tests.archive.states import HISTORIES, MOMENTS, NOON, parsed_message
@@ -97,7 +98,7 @@ def test_plan_days_assigns_each_message_once_to_its_local_day(history, zone_name
     first: dict[Key, Message] = {}
     for one in said:
         first.setdefault(one.key, one)
-    plan = plan_days(said, zone, {"2026-01-31-deploy-staging.md"}, written.__contains__)
+    plan = plan_days(said, zone, {"2026-01-31-deploy-staging.md"}, written.__contains__, slugs_of)
     days = {block.key: file.day for file in plan for block in file.blocks}
     assert days == {key: local_day(one.created_at, zone) for key, one in first.items()}  # type: ignore[arg-type]
     assert sum(len(file.blocks) for file in plan) == len(first)

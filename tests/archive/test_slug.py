@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.slug import free_name, slugs_of
-from recalld.supervisor.protocol.paths import SLUG_CHARS, dated_name
+from recalld.supervisor.protocol.paths import SLUG_CHARS
 
 DAY = date(2026, 1, 28)
 TEXTS = st.lists(
@@ -26,10 +26,6 @@ def by_user(texts: list[str]) -> list[tuple[str, str]]:
 
 def slug_of(messages: list[tuple[str, str]], length: int = SLUG_CHARS) -> str:
     return slugs_of([messages], length)[0]
-
-
-def name_of(slug: str) -> str:
-    return dated_name(DAY, slug)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +90,9 @@ def test_slug_of_contains_no_secret_that_its_limit_cuts_in_two(secret, seen):
 @pytest.mark.feature("003.2")
 def test_free_name_numbers_a_second_file_of_the_day():
     taken = {"2026-01-28-deploy.md"}
-    assert free_name(name_of, "deploy", taken) == "2026-01-28-deploy-2.md"
-    assert free_name(name_of, "deploy", taken | {"2026-01-28-deploy-2.md"}) == "2026-01-28-deploy-3.md"
-    assert free_name(name_of, "nginx", taken) == "2026-01-28-nginx.md"
+    assert free_name(DAY, "deploy", taken) == "2026-01-28-deploy-2.md"
+    assert free_name(DAY, "deploy", taken | {"2026-01-28-deploy-2.md"}) == "2026-01-28-deploy-3.md"
+    assert free_name(DAY, "nginx", taken) == "2026-01-28-nginx.md"
 
 
 @pytest.mark.feature("003.2")

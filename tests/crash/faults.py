@@ -100,7 +100,7 @@ def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., 
     def empty_and_remove(ws: Any, dropped: Any, rule: Any) -> None:
         empty_drop_box(ws, dropped, rule)
         for path in dropped:
-            ws.drop_box.remove(path)
+            ws.files.remove(path)
         dropped.clear()
 
     return empty_and_remove

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from ...storage.clock import fixed_clock, utc_now, why_not_said_at
+from ...storage.clock import fixed_clock, read_instant, utc_now, why_not_said_at
 from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
-from ...storage.texts import Text
+from ...storage.texts import Text, msgid
 from ..output import as_json
 from .call import Call, refuse_plain_folder, unprinted
 from .parser import CHATS, Option, command
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from ...workspace import Workspace
 
 _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
+#: Where other programs give the time of a message.
+_TIMES_ELSEWHERE: Final = ("at", "time", "timestamp", "date", "created_at", "create_time", "ts")
+_UNDATED: Final = msgid(
+    "line {number} was added with the present time, as are those like it: the time of a message is read from `createdAt`, not from `{key}`; `recalld forget` takes them back."
+)
 
 
 @command("append")
@@ -139,8 +144,6 @@ def _leave(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime,
 
 def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., list[str]]) -> int:
     """Append the lines of standard input; lines that can be read at once are one write. Return 65 if a line was no message."""
-    from ...archive.append import read_lines
-
     rest, number, code = b"", 1, 0
     while True:
         data, ended = _read_available()
@@ -156,6 +159,48 @@ def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., l
             code = call.say(fault, BadFile.exit_code)
         if ended:
             return code
+
+
+def read_lines(
+    lines: Iterable[bytes], zone: tzinfo, first: int, now: datetime, future_limit: timedelta
+) -> tuple[list[dict[str, Any]], list[str], list[str]]:
+    """
+    Return the messages of *lines*, a sentence about each line that is none, and one about each createdAt that is not believed.
+
+    Each line is a JSON object; *first* is the number of the first line. No time is believed that is further ahead of *now* than
+    *future_limit*. An empty line is passed over.
+    """
+    from ...protocol.message import InvalidEntry, read_message
+    from ...storage.lenient_json import parse_json
+
+    raws: list[dict[str, Any]] = []
+    faults: list[str] = []
+    odd_times: list[str] = []
+    undated: list[str] = []
+    for number, line in enumerate(lines, first):
+        if not line.strip():
+            continue
+        try:
+            raw = parse_json(line)
+            entry = read_message(raw, zone)
+            why = entry.why if isinstance(entry, InvalidEntry) else ""
+        except ValueError as error:
+            why = error.args[0]
+            if isinstance(why, Text) and "line" in why.fields:  # it is one line, and has a number of its own
+                why = Text("it is not JSON at column {column}", column=why.fields["column"])
+        if why:
+            faults.append(Text("line {number} was left out: {why}.", number=number, why=why))
+            continue
+        raws.append(raw)
+        given = raw.get("createdAt")
+        elsewhere = (
+            [key for key in _TIMES_ELSEWHERE if read_instant(raw.get(key), zone)] if given is None and not undated else []
+        )
+        if given is not None and (why := why_not_said_at(given, zone, now + future_limit)):
+            odd_times.append(Text("line {number} was added with the present time: {why}.", number=number, why=why))
+        elif elsewhere:
+            undated = [Text(_UNDATED, number=number, key=elsewhere[0])]
+    return raws, faults, undated + odd_times
 
 
 def _read_available() -> tuple[bytes, bool]:
