@@ -29,10 +29,10 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_430, goal=2_300),
+    Room("supervisor/text", most=2_397, goal=2_300),
     Room("supervisor/storage", most=2_251, goal=1_900),
     Room("supervisor/protocol", most=4_742, goal=4_100),
-    Room("supervisor/archive", most=4_052, goal=3_900),
+    Room("supervisor/archive", most=3_899, goal=3_900),
     Room("supervisor/extracts", most=893, goal=950),
     Room("supervisor/summaries", most=1_850, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_717, goal=8_000),
@@ -41,14 +41,14 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_390, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_316,
+        most=1_319,
         goal=950,
     ),
     Room("supervisor/host", most=2_408, goal=2_200),
     Room("supervisor/checks", most=2_870, goal=2_100),
     Room("supervisor/importing", most=2_446, goal=1_400),
     Room("supervisor/operations", most=1_724, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_868, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_913, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_985, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=53_181, goal=48_000)
+ALL: Final = Room("all", most=53_043, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=56_191, goal=48_000)
+OF_TESTS: Final = Room("tests", most=56_189, goal=48_000)
 
 
 def _lines(path: Path) -> int:
