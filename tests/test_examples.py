@@ -42,6 +42,9 @@ VOLATILE: Final = (
     (r"\b\d{4}-\d\d-\d\d\b", "DAY"),
     (r"\b\d{4}-\d\d\b", "MONTH"),
     (r"\b\d\d:\d\d\b", "MINUTE"),
+    (r"^- \d\d-\d\d\b", "- DAY"),
+    (r"\([A-Z][a-z]+day\)|（周.）", "(DAY)"),
+    (r"\b\d+( of | / )(?=\d+ tokens?\b)", r"NUMBER\1"),  # a date is long or short
     (r"\b[A-Z][a-z]+day, \d+ [A-Z][a-z]+ \d{4}\b|\d{4}年\d+月\d+日星期.", "DATE"),
     (r"\b[0-9a-f]{12,16}\b", "DIGEST"),
     (r"\b\d+\.\d+\b", "NUMBER"),

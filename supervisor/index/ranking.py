@@ -31,10 +31,10 @@ _FIRST_WORTH: Final = 0.2
 _DAY_WORTH: Final = 0.2
 _NAMED_WORTH: Final = 0.8
 _ROLE_WORTH: Final = 0.3
-#: The share of its score that a message loses if it ends in a question, and if it is the assistant's, where a question about
-#: the user asks for nobody's words.
+#: The share of its score that a message loses if it ends in a question, and if it is the assistant's, unless these words are
+#: asked for.
 _ASKS_LOSS: Final = 0.2
-_NOT_OWN_LOSS: Final = 0.3
+_ASSISTANT_LOSS: Final = 0.15
 #: A long answer of the assistant has a word of every question: from so many words on it loses a part of its score, but keeps at
 #: least this share. This is not so where the assistant's words are asked for.
 _LONG_WORDS: Final = 60
@@ -171,8 +171,7 @@ def _who(query: Query, candidate: Document, others: float, best: float, because:
         if (length := candidate.lengths[0]) > _LONG_WORDS:
             kept *= max(_LONG_LEAST, _LONG_WORDS / length)
             because.append(LONG)
-        if query.is_own and not query.role:
-            kept *= 1 - _NOT_OWN_LOSS
+        kept *= 1 - _ASSISTANT_LOSS
     return (others + bonus) * kept - others
 
 

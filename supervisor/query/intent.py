@@ -1,5 +1,5 @@
 """
-The kind of a request by its form: chatter, about the user, about what somebody said; and the tense of a text.
+The kind of a request by its form: chatter, or about what somebody said; and the tense of a text.
 
 The rules are closed lists of everyday phrases in Chinese and English; the subject of a request plays no part.
 Source: docs/explanation/recall.md, the gate.
@@ -59,18 +59,10 @@ _I: Final = lazy_re(
     rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|told|suggest|said)\w*",
     re.IGNORECASE,
 )
-#: A question with "my", "I" or 我 is about the user; any sentence with 来着 or "I told you" is about what was said; a relative
-#: in Chinese is the user's own. A wish (帮我) is not about the user.
+#: A question with "my", "I" or 我 is about the user. A wish (帮我) is not.
 _OWN: Final = lazy_re(
     r"\b(?:my|mine|our|ours|I|im|ive|we|remember|remind)\b"
     r"|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来(?!自)|先(?!生)|问)",
-    re.IGNORECASE,
-)
-_SAID: Final = lazy_re(
-    r"来着|记得|上次|想起来?我|(?:(?<!听)说|[提聊讲])过|(?<!给)我[^，。！？,.!?]{0,2}过(?![来去年节程滤目一])"
-    r"|婆婆|公公|老[公婆](?!饼)|媳妇|岳[父母]|爸爸|妈妈|[我老咱][爸妈]|爷爷|奶奶|(?<![国海])外公(?![司布开告示])|外婆|姥[姥爷]"
-    r"|女儿(?![国红])|儿子|闺女|(?<!娃)娃(?!娃)"
-    r"|\b(?:remember|remind|I (?:\w+ )?(?:told|said|mentioned)|last time)\b",
     re.IGNORECASE,
 )
 
@@ -92,18 +84,6 @@ def is_chatter(question: str) -> bool:
         return not _OWN.search(question)
     asks = any(_QUESTION.search(clause) for clause in rest)
     return not asks and (len(rest) < len(clauses) or bool(_EXCLAIMS.search(question)))
-
-
-def is_about_oneself(asking: str, question: str) -> bool:
-    """
-    Return whether a request is about the user, or about what was said; *asking* are those sentences of *question* that ask.
-
-    >>> is_about_oneself("Where do I live?", "Where do I live?"), is_about_oneself("它叫什么？", "我说过一部电影。它叫什么？")
-    (True, True)
-    >>> is_about_oneself("帮我写一封信", "帮我写一封信")
-    False
-    """
-    return bool(_OWN.search(asking) or _SAID.search(question))
 
 
 def role_asked_for(asking: str) -> str:

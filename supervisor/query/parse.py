@@ -23,7 +23,7 @@ from ..text.tokenizer import spelled, tokens
 from ..text.word_frequency import rarity_asked
 from .calendar import Days, day_tokens, occasions
 from .dates import Span, days_meant, due_days, plain, spans
-from .intent import OVER, TENSE_WORDS, is_about_oneself, is_chatter, role_asked_for, without_asking
+from .intent import OVER, TENSE_WORDS, is_chatter, role_asked_for, without_asking
 
 #: Weights: a word that only asks (when, said); a word of a date.
 REQUEST_WEIGHT: Final = 0.1
@@ -112,8 +112,8 @@ class Query:
     *text* is the input. *words* are its words with their weights (at most 1), in order; *rarity* has the rarity of each in the
     language, 1.0 for a name; *sentences* are the words of each sentence that asks; *day_words* are days, as messages have them
     that are about these days; *occasions* has for such a day what else a message about it may have. *days* are the days that
-    the question names; *role* is "assistant" or "user" if it asks for the words of one of them. *is_own*: it is about the user,
-    or about what was said. *only_days*: it asks for what happened on its days and nothing else.
+    the question names; *role* is "assistant" or "user" if it asks for the words of one of them. *only_days*: it asks for
+    what happened on its days and nothing else.
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too. *related* are the words of
     memory that mean nearly the same as a word, with their worth relative to it (`with_related_words`).
@@ -125,7 +125,6 @@ class Query:
     role: str = ""
     text: str = ""
     sentences: tuple[tuple[str, ...], ...] = ()
-    is_own: bool = False
     only_days: bool = False
     respelled: frozenset[str] = frozenset()
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -179,9 +178,8 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     # a month is written like a name but is not one: "February"
     rarity = {word: 1.0 if word in names and counts > _DATE_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
-    is_own = bool(role) or is_about_oneself(text, question)
     day_words &= words.keys()
-    return Query(words, rarity, days, role, question, each, is_own, only_days, day_words=day_words, occasions=occasion_words)
+    return Query(words, rarity, days, role, question, each, only_days, day_words=day_words, occasions=occasion_words)
 
 
 def _days_and_words(

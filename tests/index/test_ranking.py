@@ -75,12 +75,12 @@ def test_ranking_gives_a_long_answer_less_unless_it_is_asked_for():
 def test_ranking_says_in_the_part_of_who_speaks_what_a_passage_loses():
     corpus = Corpus(3, 5.0, lambda word: 1)
     said = "cheap and green, the tent"
-    told, one_asks, not_own = candidate(said, 0), candidate(f"{said}?", 1), candidate(said, 2, role="assistant")
-    query = replace(parse_query("where is my tent?", TODAY), is_own=True)
-    found = {one.candidate.group: one for one in rank(query, [told, one_asks, not_own], [corpus] * 3, 1.2, 0.75)}
+    told, one_asks, answered = candidate(said, 0), candidate(f"{said}?", 1), candidate(said, 2, role="assistant")
+    query = parse_query("where is my tent?", TODAY)
+    found = {one.candidate.group: one for one in rank(query, [told, one_asks, answered], [corpus] * 3, 1.2, 0.75)}
     assert len({one.parts.words for one in found.values()}) == 1
     assert found["0"].parts.who == 0
-    assert [found[n].score / found["0"].score for n in "12"] == pytest.approx([0.8, 0.7])
+    assert [found[n].score / found["0"].score for n in "12"] == pytest.approx([0.8, 0.85])
     assert all(found[n].parts.who < 0 for n in "12")
 
 

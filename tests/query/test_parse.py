@@ -60,24 +60,6 @@ def test_parse_query_detects_whose_words_are_asked_for(question, role):
     assert parse_query(question, TODAY).role == role
 
 
-@pytest.mark.parametrize(
-    ("question", "is_own"),
-    [
-        ("Where do I live?", True),
-        ("I told you about a film once. What was it called?", True),
-        ("给婆婆挑个礼物", True),  # one's own, without 我
-        ("What is an index fund? I nod when people say it.", False),
-        ("你帮我推荐的餐厅是哪家", True),
-        ("我爸的生日是哪天", True),
-        ("帮我写一封信", False),
-        ("麻烦你教我做红烧肉", False),
-        ("Will it hurt if you give aspirin to a dog?", False),
-    ],
-)
-def test_parse_query_detects_a_question_about_oneself(question, is_own):
-    assert parse_query(question, TODAY).is_own is is_own
-
-
 @pytest.mark.parametrize("question", ["帮我看看", "推荐", "麻烦", "find"])
 def test_parse_query_gives_full_weight_to_request_words_alone(question):
     assert set(parse_query(question, TODAY).words.values()) == {1.0}
