@@ -23,6 +23,7 @@ class Loopback(ThreadingHTTPServer):
     """Serves between `with` and its end; a handler that waits, waits for *ended*."""
 
     daemon_threads = True
+    request_queue_size = 128  # the five of the library are too few for forty clients that come at once
     handler: type[BaseHTTPRequestHandler]
 
     def __init__(self, port: int = 0) -> None:
