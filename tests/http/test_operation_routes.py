@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import jsonschema
 import pytest
 
@@ -77,6 +79,11 @@ def test_caller_that_is_wrong_is_refused(unchanged: Service, who):
 def test_half_an_emoji_that_comes_by_the_socket_is_refused_by_its_field():
     with pytest.raises(BadRequest, match=r"^query: a text must not have the character NUL or half an emoji"):
         from_json(find("search"), {"query": "花\ud83d"})
+
+
+def test_value_that_is_nested_too_deep_is_refused_by_its_field():
+    with pytest.raises(BadRequest, match=r"^messages: .* must not be nested so deep"):
+        from_json(find("append"), {"messages": [{"role": "user", "content": "花", "x": json.loads("[" * 400 + "]" * 400)}]})
 
 
 def test_whole_number_may_have_a_point(unchanged: Service):

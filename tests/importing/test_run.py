@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.importing.run import Imported, Staging, bring_in
+from recalld.supervisor.importing.run import _TABLE, Imported, Staging, bring_in
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.importing.talk import Said
 from recalld.supervisor.interfaces.cli.call import Call
@@ -305,6 +305,13 @@ def test_staging_says_that_the_disk_is_full(log):
         staged._database.execute("PRAGMA max_page_count = 8")
         with pytest.raises(OSError, match="No space left"):
             staged.add(words(f"{n}{'字' * 900}" for n in range(50)))
+
+
+def test_import_says_that_the_disk_is_full_before_anything_is_read(world, log, monkeypatch):
+    made.claude_code(log)
+    monkeypatch.setattr("recalld.supervisor.importing.run._TABLE", ("PRAGMA max_page_count = 1", *_TABLE))
+    with pytest.raises(OSError, match="No space left"):
+        run(world, log)
 
 
 def test_import_names_json_of_others_that_it_may_not_read(world, log, monkeypatch):

@@ -282,6 +282,16 @@ def test_line_that_is_said_again_on_a_later_day_comes_again(tmp_path):
     assert [line.text for line in world.ws.long_term.read().lines] == lines
 
 
+def test_notes_of_a_workspace_are_written_where_a_persons_link_leads(tmp_path):
+    there = World(tmp_path / "lap", NOW, WITHOUT_MODEL)
+    there.note("garden.md", "Die Tomaten stehen links.\n")
+    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
+    (tmp_path / "disk").mkdir()
+    (world.paths.memory / "from").symlink_to(tmp_path / "disk")
+    now_of(world, "lap")
+    assert (tmp_path / "disk" / "lap" / "garden.md").read_text() == "Die Tomaten stehen links.\n"
+
+
 def test_time_far_ahead_waits_for_the_dated_file_that_has_it(tmp_path):
     there = World(tmp_path / "lap", at("2099-01-01T10:00"), WITHOUT_MODEL)
     there.write([message("x1", "2098-12-31T10:00", "die Fähre")])

@@ -31,6 +31,7 @@ def telegram(tmp_path, **message):
         ({"from": "Ravi", "forwarded_from": "Dr. Huber", "text": "Take two a day."}, "user Dr. Huber: Take two a day."),
         ({"from": "Ravi", "forwarded_from": None, "text": "I live in Graz."}, "user someone: I live in Graz."),
         ({"from": "Ravi", "saved_from": "物业", "text": "周四停水。"}, "user 物业: 周四停水。"),
+        ({"from": "Ravi", "text": {"type": "bold", "text": "周四停水。"}}, "user Ravi: 周四停水。"),
         ({"from": "Ravi", "forwarded_from_id": "user7", "text": "I take two a day."}, "user someone: I take two a day."),
     ],
 )
@@ -99,10 +100,12 @@ def test_what_is_typed_while_the_client_works_is_said(tmp_path):
     queued = {"type": "queued_command", "prompt": "供应商代码是 KESTREL-9。", "commandMode": "prompt"}
     note = {"type": "queued_command", "prompt": "<task-notification/>", "commandMode": "task-notification"}
     lines, left = claude_code(
-        tmp_path, prompt("Build it."), {"type": "attachment", "attachment": queued}, {"type": "attachment", "attachment": note}
+        tmp_path,
+        prompt("Build it."),
+        *({"type": "attachment", "attachment": attached} for attached in (queued, note, {**queued, "isMeta": True})),
     )
     assert lines == ["user Build it.", "user 供应商代码是 KESTREL-9。"]
-    assert left.left_out == {"attachment": 1}
+    assert left.left_out == {"attachment": 2}
 
 
 def test_what_is_answered_in_a_form_of_the_client_is_said(tmp_path):

@@ -137,6 +137,20 @@ def test_connect_shows_no_line_of_the_client_that_gets_a_comma(home, client, las
         of.apply(changes)
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_connect_shows_no_value_that_a_person_put_into_its_entry(home, client):
+    of = machine(home)
+    connect(of, client)
+    for change in of.changes(client):
+        if "server" in change.wanted.what:
+            text = change.file.read_text()
+            env = '"env": {"KEY": "sk-1234"}, "command"' if change.wanted.form == "json" else 'env = {KEY = "sk-1234"}\ncommand'
+            written(change.file, text.replace('"command"' if change.wanted.form == "json" else "command", env, 1))
+    shown = [line for change in of.removals(client) for line in changed_lines(change)]
+    assert any("KEY" in line or "env" in line for line in shown)
+    assert not any("sk-1234" in line for line in shown)
+
+
 @pytest.mark.parametrize("name", TOML)
 def test_connect_and_disconnect_leave_toml_settings_as_they_were(home, name):
     of = machine(home)
