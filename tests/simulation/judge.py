@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from recalld.supervisor.summaries.llm_state import MAX_QUEUED
 from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import EDITED, sha16
 from tests.checker.reading import text_of
@@ -22,9 +23,9 @@ _TOGETHER = 6
 _KEEP_NEWEST = 20
 #: Characters of a message beyond which one word of it is too little to find it by among a thousand short ones.
 _LONG = 5_000
-#: Rounds after which everything is at rest once the faults have ended, behind those that make, do and take in a whole queue of
-#: eight tasks: a model that refused a month for long leaves all of its days to do. So many rounds are waited for.
-_ROUNDS, _FULL, _MOST = 3, 3 * 8, 60
+#: Rounds after which everything is at rest once the faults have ended, behind those whose queue is full: a model that refused a
+#: month for long leaves all of its days to do. So many rounds are waited for.
+_ROUNDS, _MOST = 3, 60
 
 
 def judge(world: SimulatedWorld, *, calm: bool = False) -> list[str]:
@@ -229,15 +230,15 @@ def settled(world: SimulatedWorld) -> list[str]:
         world.advance(timedelta(minutes=2))  # it was moved away: the backup comes in its place, after a quiet minute as well
         world.tick()
     if world.is_arriving:
-        while _settle(world):
+        while any(_settle(world)):
             pass
         assert world.life
         done = world.life.app.repair()
         world.is_arriving, world.set_aside = False, {*done.set_aside, *done.doubles}
-    did: list[int] = []
-    while not did or (did[-1] and len(_behind_backlog(did)) < 9 and len(did) < _MOST):
+    did: list[tuple[int, int]] = []
+    while not did or (any(did[-1]) and len(_behind_backlog(did)) < 9 and len(did) < _MOST):
         did.append(_settle(world))
-    is_late = did[-1] or len(_behind_backlog(did)) > _ROUNDS + 1
+    is_late = any(did[-1]) or len(_behind_backlog(did)) > _ROUNDS + 1
     wrong = [f"it takes {len(did) - 1} rounds to settle: {did}"] if is_late else []
     before = world.disk.tree()
     world.stop()
@@ -269,8 +270,10 @@ def _there_or_told(world: SimulatedWorld) -> list[str]:
     return [f"NOT TOLD: {word[0]} of {name}" for word, name in gone.items() if word[0] not in told and name not in told]
 
 
-def _behind_backlog(did: list[int]) -> list[int]:
-    return did[len(did) - did[::-1].index(_FULL) :] if _FULL in did else did
+def _behind_backlog(did: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the rounds behind the last one whose queue was full."""
+    full = [n for n, (_, worked) in enumerate(did, 1) if worked >= MAX_QUEUED]
+    return did[full[-1] :] if full else did
 
 
 def _is_paused(world: SimulatedWorld) -> bool:
@@ -278,11 +281,11 @@ def _is_paused(world: SimulatedWorld) -> bool:
     return bool(data and json.loads(data).get("attempts"))
 
 
-def _settle(world: SimulatedWorld) -> int:
-    """Do one round and all the work that it asks for; returns how much there was to do."""
+def _settle(world: SimulatedWorld) -> tuple[int, int]:
+    """Do one round and all the work that it asks for; returns how much recalld had to do, and how much its worker."""
     assert world.life
     done = world.life.main.round("all")
     if done.errors:
         raise AssertionError(f"on a disk that is well: {done.errors}")
     world.meet(done)
-    return done.did + world.work(100_000)
+    return done.did, world.work(100_000)
