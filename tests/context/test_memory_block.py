@@ -103,13 +103,6 @@ def test_memory_block_fills_the_token_budget(tokens, files):
     assert block.tokens == estimate_tokens(block.text)
 
 
-def test_memory_block_file_mode_shows_a_message_whole_if_it_fits():
-    long, longer = "花生" * 980, "花生" * 1030
-    assert long in pack([hit(9, long)], [], ZH).text
-    assert "[truncated]" in pack([hit(9, longer)], [], ZH).text
-    assert "[truncated]" in pack([hit(9, long)], [], replace(ZH, hit="line")).text
-
-
 @pytest.mark.feature("001.10")
 def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     hits = [hit(9 - n, f"{n}：" + "花生过敏要带药" * 10, start=4 + 5 * n) for n in range(5)]
@@ -193,25 +186,11 @@ def test_pack_hides_secrets_as_if_they_had_been_hidden_before(texts, limits):
     assert pack(hits, (), replace(limits, hide=hide)).text == pack(hidden, (), limits).text
 
 
-@pytest.mark.parametrize(
-    ("text", "terms", "kept"),
-    [
-        (
-            "The mower is old. " * 150 + "The mower takes SAE 30 oil, 0.6 litres. " + "A mower is loud. " * 150,
-            ["mower", "oil"],
-            "SAE 30 oil, 0.6 litres.",
-        ),
-        (
-            "割草机很旧。" * 250 + "割草机用SAE 30机油，零点六升。" + "割草机很吵。" * 250,
-            ["割草机", "机油"],
-            "SAE 30机油，零点六升。",
-        ),
-    ],
-)
 @pytest.mark.parametrize("tokens", [512, 1024])
-def test_fact_in_a_long_answer_that_does_not_fit_is_in_the_block(text, terms, kept, tokens):
-    block = pack([hit(9, text, role="assistant")], terms, replace(ZH, tokens=tokens))
-    assert kept in block.text
+def test_fact_in_a_long_answer_that_does_not_fit_is_in_the_block(tokens):
+    text = "割草机很旧。" * 250 + "割草机用SAE 30机油，零点六升。" + "割草机很吵。" * 250
+    block = pack([hit(9, text, role="assistant")], ["割草机", "机油"], replace(ZH, tokens=tokens))
+    assert "SAE 30机油，零点六升。" in block.text
     assert "[truncated]" in block.text
     assert block.tokens < 400
 

@@ -79,9 +79,12 @@ def test_a_long_pinned_line_does_not_keep_the_others_out(opened):
     assert "叫我小林" in memory.inject("你好").memory
 
 
-def test_a_secret_of_a_pinned_line_is_shown_only_to_who_asks(opened):
-    _, memory = opened("# Always\n- the bank password is heron-12-lake\n- the wifi password is plum-orchid-77\n")
+@pytest.mark.parametrize("fails", [False, True], ids=["found", "where the search fails"])
+def test_a_secret_of_a_pinned_line_is_shown_only_to_who_asks(opened, fails):
+    world, memory = opened("# Always\n- the bank password is heron-12-lake\n- the wifi password is plum-orchid-77\n")
     assert "heron" not in memory.inject("澳大利亚袋鼠吃什么？").memory
+    if fails:
+        world.ws.index.search = None
     block = memory.inject("what is the wifi password?").memory
     assert ("plum-orchid-77" in block, "heron" in block) == (True, False)
 
@@ -92,14 +95,3 @@ def test_a_small_window_has_room_for_pinned_lines(opened):
     spent = sum(estimate_tokens(one["content"]) for one in turn.messages)
     assert spent <= 4096 * 3 // 4
     assert turn.receipt.tokens["pinned"] > 0
-
-
-def test_a_secret_of_another_thing_stays_hidden_where_the_search_fails(opened):
-    world, memory = opened("# Always\n- the bank password is heron-12-lake\n- the wifi password is plum-orchid-77\n")
-
-    def fail(*_args, **_named):
-        raise OSError("no disk")
-
-    world.ws.index.search = fail
-    block = memory.inject("what is the wifi password?").memory
-    assert ("plum-orchid-77" in block, "heron" in block) == (True, False)

@@ -172,7 +172,7 @@ def test_a_server_that_fails_leaves_what_the_words_find(ready, server, fault):
     assert ready.inject(QUESTION, found).memory.startswith("## Memory\n")
 
 
-@pytest.mark.parametrize("fault", ["fault", "garbage", "refuses all", "too few", "not a number", "bad key"])
+@pytest.mark.parametrize("fault", ["fault", "refuses all", "too few"])
 def test_texts_that_failed_are_sent_again(ready, server, fault):
     add_note(ready)
     server.act = fault

@@ -74,14 +74,6 @@ def test_session_of_privacy_direct_is_direct_all_the_same(private: World) -> Non
     assert kind(private, chat="group") == "group"
 
 
-def test_inbox_is_answered_as_a_group_reads_it(private: World) -> None:
-    private.add(SAID)
-    private.ask({"id": "q1", "role": "user", "text": "备份硬盘在哪里？", "session": SESSION})
-    turn = Memory(private.ws, clock=private.clock).inject()
-    assert turn.receipt.chat == "group"
-    assert "书房" not in turn.memory
-
-
 @pytest.mark.parametrize("in_groups", ["own", "all"])
 def test_group_is_shown_no_line_with_the_label_of_a_secret(world: World, in_groups: str) -> None:
     world.reopen(f'[recall]\nin_groups = "{in_groups}"\n')

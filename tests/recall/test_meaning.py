@@ -8,9 +8,6 @@ import time
 import pytest
 
 from recalld.supervisor.host.jobs import VectorMaker, make_vectors
-from recalld.supervisor.operations.forget import forget
-from recalld.supervisor.operations.operation import Caller, perform
-from recalld.supervisor.operations.recall import search
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.audience import Audience
@@ -61,7 +58,7 @@ def test_meaning_finds_what_has_no_word_in_common(ready, question, text):
 
 
 def test_search_finds_a_misspelt_word_beside_what_means_the_same(ready):
-    found = perform(search, ready.ws, {"query": "does the shedd leek"}, Caller(clock=ready.clock))
+    found = ready.search("does the shedd leek")
     assert LEAK in texts(found)
     assert any("words: " in reason for hit in found.hits if hit.unit.text == LEAK for reason in hit.because)
 
@@ -89,32 +86,13 @@ def test_meaning_adds_at_most_its_share_of_the_best_score_by_words(ready):
 
 
 def test_meaning_is_nothing_where_the_setting_is_zero(ready):
-    supervise(ready.reopen(WITHOUT_MODEL + "[recall]\nmeaning = 0.0\n"))
-    assert ready.ws.meaning is None
-    assert by_meaning(ready.search(OTHER_WORDS)) == []
+    assert supervise(ready.reopen(WITHOUT_MODEL + "[recall]\nmeaning = 0.0\n")).ws.meaning is None
 
 
 def test_meaning_finds_a_message_that_no_file_holds_yet(ready):
     ready.write([*SAID, message("new", "2026-01-31T08:00", "汽车送去保养了，后天取。")])
     make_vectors(ready.ws, ready.clock)
     assert "汽车送去保养了，后天取。" in texts(ready.search("轿车在哪儿"))
-
-
-def test_meaning_finds_no_text_that_has_gone(ready):
-    ready.note("2026-01-30-note.md", "- 又换了一部汽车，白色的。\n")
-    ready.refresh()
-    make_vectors(ready.ws, ready.clock)
-    assert "又换了一部汽车，白色的。" in texts(ready.search("轿车的颜色"))
-    (ready.root / "memory/2026-01-30-note.md").unlink()
-    ready.refresh()
-    assert "又换了一部汽车，白色的。" not in texts(ready.search("轿车的颜色"))
-
-
-def test_meaning_forgets_what_is_forgotten_at_once(ready):
-    assert vectors(ready)
-    request = {"by": "match", "value": "轿车", "yes": True}
-    assert perform(forget, ready.ws, request, Caller(clock=ready.clock)).done
-    assert vectors(ready) == []
 
 
 @pytest.mark.parametrize("question", ["好的，谢谢！", "42", "你好"])

@@ -36,14 +36,6 @@ def world(tmp_path_factory):
     return world
 
 
-def test_notes_table_has_its_promised_size():
-    english = [note for note, _ in NOTES if note.isascii() or not any("\u4e00" <= char <= "\u9fff" for char in note)]
-    assert len(NOTES) >= 120
-    assert len(english) >= 15
-    assert len(TALK) >= 150
-    assert len(NOTHING) >= 40
-
-
 def test_recall_finds_nearly_every_note_by_its_question_with_words_alone(world):
     missed, first = [], 0
     for note, question in NOTES:

@@ -78,55 +78,10 @@ def test_recall_finds_what_a_request_is_about(english, request_, part):
     assert english.inject(request_, found).memory
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        "ok great, thank you!", "hi! are you there?", "thanks, that's all for now", "hey, good morning :)", "lol ok",
-        "great work, thanks so much",
-    ],
-)  # fmt: skip
-def test_memory_block_is_empty_for_small_talk(english, request_):
-    found = english.search(request_)
-    assert found.hits == ()
-    assert english.inject(request_, found).memory == ""
-
-
 def test_reasons_and_misses_have_words_as_they_are_written(tmp_path):
     world = world_of(tmp_path, ["the bicycles are in the shed", "the motorcycle was sold"])
     assert [hit.because[0] for hit in world.search("where are my bicycles?").hits] == ["words: bicycles", "related: motorcycle"]
     assert world.inject("zebras, kangaroos", world.search("zebras, kangaroos")).receipt.terms == ("zebras", "kangaroos")
-
-
-def day_texts(world, question):
-    return [(hit.unit.day.isoformat()[5:], hit.unit.text) for hit in world.search(question).hits]
-
-
-@pytest.fixture(scope="module")
-def september(tmp_path_factory):
-    world = World(tmp_path_factory.mktemp("september"), at("2026-01-31T10:00"))
-    world.reopen(WITHOUT_MODEL)
-    for day in (1, 3, 7, 8, 10, 12, 14, 15, 20):
-        world.note(f"2025-09-{day:02d}-talk.md", f"- 09:15 user: on day {day} we talked about plan {day}\n")
-    world.note("2025-08-20-talk.md", "- 09:15 user: the surveyor comes on September 7\n- 09:16 user: 9月7号验房\n")
-    world.note("2025-10-02-talk.md", "- 09:15 user: pay 9 bills of 7 pounds\n")
-    world.refresh()
-    return world
-
-
-@pytest.mark.parametrize("question", ["September 7", "9月7号", "what happened on September 7?", "9月7日发生了什么"])
-def test_recall_finds_a_day_first_and_then_what_other_days_say_of_it(september, question):
-    days = [day for day, _ in day_texts(september, question)]
-    assert days[0] == "09-07"
-    assert set(days) == {"09-07", "08-20"}
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["what happened in the second week of September", "in the second week of September", "九月第二周", "9月的第二个星期"],
-)
-def test_recall_finds_a_week_of_a_month_in_order(september, question):
-    days = [day for day, _ in day_texts(september, question)]
-    assert days == ["09-14", "09-12", "09-10", "09-08"]
 
 
 @pytest.mark.parametrize(

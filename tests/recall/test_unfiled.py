@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import count
 
 import pytest
 
@@ -65,13 +66,6 @@ def test_search_finds_what_another_program_has_just_lost(world):
     assert memory_of(world).search(ASKED)[0].unit.text == FACT
 
 
-@pytest.mark.parametrize("damage", [b"", b"[{", b"{}"])
-def test_search_finds_what_the_journal_has_of_a_damaged_history(world, damage):
-    world.append({"role": "user", "text": FACT})
-    world.write(damage)
-    assert memory_of(world).search(ASKED)[0].unit.text == FACT
-
-
 @pytest.mark.parametrize(
     ("name", "data", "why"),
     [
@@ -85,6 +79,7 @@ def test_search_says_which_file_of_new_messages_it_could_not_read(world, name, d
     world.append({"role": "user", "text": FACT})
     world.put(name, data)
     memory = memory_of(world)
+    assert memory.search(ASKED)[0].unit.text == FACT  # the journal has it
     assert why in memory.find(ASKED).unsearched
     assert why in memory.inject(ASKED).result.unsearched
     assert memory.find(ASKED, chat="group").unsearched == "a part of it could not be read"
@@ -108,27 +103,6 @@ def test_inject_leaves_out_what_the_client_knows(world):
     assert (turn.memory, [why for _, why in turn.left_out]) == ("", ["in the history"])
     world.clock.forward(seconds=1)
     assert FACT in memory_of(world).inject(ASKED, known=["another"]).memory
-
-
-def test_inject_shows_a_group_only_its_own_unfiled_messages(world):
-    world.append(
-        {"role": "user", "text": FACT}, {"role": "user", "text": "the cabin of the club", "session": "g1", "chat": "group"}
-    )
-    memory = memory_of(world)
-    assert "plum" not in memory.inject("wifi of the cabin?", session="g1", chat="group").memory
-    assert (
-        "[history.json] (Wednesday, 28 January 2026) user: the cabin of the club"
-        in memory.inject("where is the cabin?", session="g1", chat="group").memory
-    )
-    assert "club" not in memory.inject("where is the cabin?", session="g2", chat="group").memory
-
-
-def test_unfiled_secrets_are_shown_only_to_who_asks(world):
-    world.append({"role": "user", "text": "the password of the cabin is plum-orchid-77"})
-    assert "plum-orchid-77" in memory_of(world).inject("what is the password of the cabin?").memory
-    block = memory_of(world).inject("when did we rent the cabin?").memory
-    assert "[hidden]" in block
-    assert "plum-orchid-77" not in block
 
 
 @pytest.mark.parametrize("identity", ["a]b", "1 2", "x\x1fy\nz", "编号", "100%41", "\ud83d", "a#L4"])
@@ -155,25 +129,14 @@ def test_silent_message_parts_its_neighbours_before_filing_too(world):
         assert [hit.unit.text for hit in memory.search("栅栏坏了吗？")] == ["栅栏坏了。"]
 
 
-class Cranked:
-    """A clock that moves by one second whenever it is asked."""
-
-    seconds = 0.0
-
-    def __call__(self):
-        self.seconds += 1.0
-        return self.seconds
-
-
 @pytest.mark.parametrize("fields", [{}, {"createdAt": "2026-01-28T07:00:00Z"}], ids=["without a time", "of one time"])
 def test_unfiled_makes_the_newest_of_many_equal_messages_until_time_is_up(world, fields):
     world.write([{"role": "user", "text": "花生过敏", **fields} for _ in range(600)])
     unfiled = world.ws.unfiled
-    found = unfiled.passages(NOW, Deadline(10.0, Cranked()))
+    found = unfiled.passages(NOW, Deadline(10.0, count(1.0).__next__))
     assert found.left > 400
     assert len(found.overlay.passages) + found.left == 600
     found = unfiled.passages(NOW)
     assert (len(found.overlay.passages), found.left) == (600, 0)
-    assert (
-        unfiled.passages(NOW + timedelta(seconds=9)).overlay is found.overlay
-    )  # one without a time keeps that of the first look
+    later = unfiled.passages(NOW + timedelta(seconds=9))
+    assert later.overlay is found.overlay  # one without a time keeps that of the first look
