@@ -1,10 +1,9 @@
 """
 `recalld hook CLIENT`: a client's event on standard input, what the client should read on standard output.
 
-The client waits for this process before each question, so it imports almost nothing, asks the supervisor's socket, and starts
-no process. Whatever fails, it prints nothing and ends with 0 within two seconds: a broken memory is not the client's problem.
-A workspace gets one event of it (`hook_failed`), and the words wait in the drop-box. Where no supervisor answers, it does the
-work itself.
+The client waits for this process before each question, so it imports almost nothing, and asks the supervisor's socket; where no
+supervisor answers, it does the work itself. Whatever fails, it prints nothing and ends with 0 within two seconds: a broken memory
+is not the client's problem. A child of it, which has more time, then puts the words into the drop-box, and logs `hook_failed`.
 """
 
 from __future__ import annotations
@@ -23,9 +22,11 @@ from ..locate import HOOK, ask_supervisor, command_of, workspace_of
 _MOST_OF_PATH: Final = 4096
 #: The most bytes of an event; an answer has some thousand.
 MAX_EVENT: Final = 4 << 20
-#: Seconds after which it gives up, and those that the event about it may take.
-_PATIENCE_S: Final = 1.3
-_LAST_S: Final = 0.6
+#: More than it has open files.
+_DESCRIPTORS: Final = 1024
+#: Seconds after which it gives up, and those in which its child puts the words away: a busy machine may need them.
+_PATIENCE_S: Final = 1.8
+_LAST_S: Final = 60.0
 #: Where Claude Code says in which folder it was started.
 _PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
 #: What makes a folder a workspace: a hook makes none.
@@ -139,9 +140,15 @@ def _print(text: str) -> None:
 
 
 def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoReturn:
-    """Leave the words in the drop-box, log *why*, "" for the time, and end with 0, all of it in `_LAST_S`."""
+    """End with 0; a child puts the words into the drop-box and logs *why*, "" for the time, within `_LAST_S`."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    if os.fork():
+        os._exit(0)
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _LAST_S)
+    os.setsid()  # a client may end all that it has started
+    os.closerange(0, _DESCRIPTORS)  # it may hold a lock, and the client waits until its output is closed
+    os.open(os.devnull, os.O_RDWR)
     try:
         from ...events import Events
         from ...protocol.config_keys import Log
