@@ -1,9 +1,9 @@
 """
 `recalld hook CLIENT`: a client's event on standard input, what the client should read on standard output.
 
-The client waits for this process before each question, so it imports almost nothing, and asks the supervisor's socket; where no
-supervisor answers, it does the work itself. Whatever fails, it prints nothing and ends with 0 within two seconds: a broken memory
-is not the client's problem. A child of it, which has more time, then puts the words into the drop-box, and logs `hook_failed`.
+The client waits for this process before each question, so it imports almost nothing, and asks the supervisor's socket; where
+none answers, it does the work itself. Whatever fails, it prints nothing and ends with 0 within two seconds: a broken memory is
+not the client's problem. A child of it, which has more time, then puts the words into the drop-box, and logs `hook_failed`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -22,8 +23,6 @@ from ..locate import HOOK, ask_supervisor, command_of, workspace_of
 _MOST_OF_PATH: Final = 4096
 #: The most bytes of an event; an answer has some thousand.
 MAX_EVENT: Final = 4 << 20
-#: More than it has open files.
-_DESCRIPTORS: Final = 1024
 #: Seconds after which it gives up, and those in which its child puts the words away: a busy machine may need them.
 _PATIENCE_S: Final = 1.8
 _LAST_S: Final = 60.0
@@ -44,7 +43,7 @@ def main(argv: list[str]) -> NoReturn:
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
     try:
         if is_made:
-            _print(_answer(root, client, request))
+            print(_answer(root, client, request), end="", flush=True)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is not the client's problem
         why = f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__
         _give_up(root, client, why, request)
@@ -106,11 +105,9 @@ def _answer(root: str, client: str, turn: dict[str, Any]) -> str:
     """Return what the client should read, from the supervisor, or made here; *turn* gets what is asked for."""
     if sys.stdin is None:
         return ""
-    data = sys.stdin.buffer.read(MAX_EVENT + 1)
-    try:
+    data, event = sys.stdin.buffer.read(MAX_EVENT + 1), None  # who answers reports what is none
+    with suppress(ValueError, RecursionError):
         event = json.loads(data) if len(data) <= MAX_EVENT else None
-    except (ValueError, RecursionError):
-        event = None  # who answers reports it
     worktree = project_of(event, os.environ)
     turn |= {"client": client, "event": event, "at": time.time(), "size": len(data)}
     turn |= {"project": repository_of(worktree), "worktree": worktree}
@@ -133,12 +130,6 @@ def _answer_here(root: str, request: dict[str, Any], *, is_mute: bool) -> str:
     return answer(ws, request, utc_now, keep_fresh=True)
 
 
-def _print(text: str) -> None:
-    if text and sys.stdout:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-
 def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoReturn:
     """End with 0; a child puts the words into the drop-box and logs *why*, "" for the time, within `_LAST_S`."""
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -147,7 +138,7 @@ def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoRet
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _LAST_S)
     os.setsid()  # a client may end all that it has started
-    os.closerange(0, _DESCRIPTORS)  # it may hold a lock, and the client waits until its output is closed
+    os.closerange(0, 1024)  # it may hold a lock, and the client waits until its output is closed
     os.open(os.devnull, os.O_RDWR)
     try:
         from ...events import Events
