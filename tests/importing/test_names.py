@@ -112,18 +112,11 @@ def test_import_of_a_folder_of_any_name_stays_below_notes(world, log, name, monk
     assert all("/" in one and not one.startswith(".") for one in written(world))
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence"),
-    [
-        ("en", "have names that lead elsewhere or can't be those of files: ../上.md, 链接.md"),
-        ("zh", "有 2 个没有导入，它们是链接、太大、不能读取，或者名字指向别处、不能作文件名：../上.md、链接.md"),
-    ],
-)
 @pytest.mark.parametrize("dry_run", [["--dry-run"], []])
-def test_import_says_what_it_left_out(world, log, capsys, language, sentence, dry_run):
+def test_import_says_what_it_left_out(world, log, capsys, dry_run):
     path = str(packed(log, "好.md", "../上.md", link="链接.md"))
-    code = run_command(Call(["-w", str(world.root), "import", path, *dry_run], {"RECALLD_LANGUAGE": language}))
-    assert (code, sentence in capsys.readouterr().out) == (65, True)
+    code = run_command(Call(["-w", str(world.root), "import", path, *dry_run], {"RECALLD_LANGUAGE": "zh"}))
+    assert (code, "不能作文件名：../上.md、链接.md" in capsys.readouterr().out) == (65, True)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

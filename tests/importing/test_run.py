@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,16 +119,12 @@ def test_import_takes_no_message_that_the_clients_hook_has_recorded(world, log):
     said = message("hook-1", "2026-01-05T17:00:02", "Why does the checkout test fail?", session="s-1", channel="claude-code")
     world.write([said])
     world.round()
-    assert run(world, made.claude_code(log)).added == 2
-    assert b"".join(dated(world).values()).count(b"Why does the checkout test fail?") == 1
-
-
-def test_import_keeps_no_private_words_and_nothing_of_tools(world, log):
-    run(world, made.claude_code(log))
-    text = b"".join(dated(world).values())
-    assert b"key 123" not in text
-    assert b"1 failed" not in text
-    assert b"pytest" not in text
+    made._json(log / "history.json", [{"id": "h1", "role": "user", "content": "好", "createdAt": "2026-01-05T09:00:00.000Z"}])
+    made.claude_code(log)
+    assert run(world, log).added == 3
+    filed = b"".join(dated(world).values())
+    assert filed.count(b"Why does the checkout test fail?") == 1
+    assert not [word for word in (b"key 123", b"1 failed", b"pytest") if word in filed], "nothing private, nothing of tools"
 
 
 def test_import_gives_a_message_without_a_time_that_of_its_neighbour(world, log):
@@ -203,64 +200,33 @@ def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world,
     assert {session for file in world.ws.memory.dated() for session in file.sessions} == {"whatsapp:Mira", "whatsapp:Ole"}
 
 
-def _cut_off(folder: Path) -> Path:
-    path = made._json(folder / "conversations.json", [made.chatgpt_conversation()] * 2)
-    path.write_bytes(path.read_bytes()[:-400])
-    return path
+EXPORT = json.dumps([made.chatgpt_conversation()]).encode()
 
 
-def _no_archive(folder: Path) -> Path:
-    path = folder / "export.zip"
-    path.write_bytes(b"PK but no archive")
-    return path
-
-
-def _bomb(folder: Path) -> Path:
-    path = folder / "export.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("conversations.json", b" " * 120_000_000)
-    return path
-
-
-def _damaged_member(folder: Path) -> Path:
-    path = folder / "export.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("conversations.json", json.dumps([made.chatgpt_conversation()]))
-    path.write_bytes(path.read_bytes().replace(b"Porto", b"Qorto", 1))
-    return path
-
-
-def _empty(folder: Path) -> Path:
-    return made._json(folder / "conversations.json", [{"mapping": {}, "conversation_id": "x"}])
-
-
-def _photo(folder: Path) -> Path:
-    path = folder / "photo.jpg"
-    path.write_bytes(b"\xff\xd8\xff\xe0" * 100)
-    return path
-
-
-def _two_dates(folder: Path) -> Path:
-    path = folder / "chat.txt"
-    path.write_text("1/2/26, 14:03 - Mira: one\n1/3/26, 14:03 - Mira: two\n")
-    return path
+def zipped(data: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
+    """The bytes of an export in an archive."""
+    with zipfile.ZipFile(packed := io.BytesIO(), "w", method) as archive:
+        archive.writestr("conversations.json", data)
+    return packed.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("make", "why"),
+    ("name", "data", "why"),
     [
-        (_cut_off, "cut off or damaged"),
-        (_damaged_member, "cut off or damaged"),
-        (_no_archive, "no ZIP archive"),
-        (_bomb, "two hundred times"),
-        (_empty, "there is no message in it"),
-        (_photo, "no log and no export"),
-        (_two_dates, "the day or the month first"),
+        ("conversations.json", EXPORT[:-400], "cut off or damaged"),
+        ("export.zip", zipped(EXPORT).replace(b"Porto", b"Qorto", 1), "cut off or damaged"),
+        ("export.zip", b"PK but no archive", "no ZIP archive"),
+        ("export.zip", lambda: zipped(b" " * 120_000_000, zipfile.ZIP_DEFLATED), "two hundred times"),
+        ("conversations.json", b'[{"mapping": {}, "conversation_id": "x"}]', "there is no message in it"),
+        ("photo.jpg", b"\xff\xd8\xff\xe0" * 100, "no log and no export"),
+        ("chat.txt", b"1/2/26, 14:03 - Mira: one\n1/3/26, 14:03 - Mira: two\n", "the day or the month first"),
     ],
+    ids=lambda part: part if isinstance(part, str) else "",
 )
-def test_import_of_what_is_none_adds_nothing_and_says_why(world, log, make: Callable[[Path], Path], why):
+def test_import_of_what_is_none_adds_nothing_and_says_why(world, log, name, data, why):
+    (log / name).write_bytes(data() if callable(data) else data)
     with pytest.raises(NotImported, match=why):
-        run(world, make(log))
+        run(world, log / name)
     assert world.history() == []
     assert not dated(world)
 
@@ -300,18 +266,12 @@ def test_staging_is_a_file_without_a_name_and_leaves_the_environment_alone(log):
         assert (staged.span()[0], [*log.iterdir()], dict(os.environ)) == (8, [], before)
 
 
-def test_staging_says_that_the_disk_is_full(log):
-    with contextlib.closing(Staging(log, NOW, NOW)) as staged:
-        staged._database.execute("PRAGMA max_page_count = 8")
-        with pytest.raises(OSError, match="No space left"):
-            staged.add(words(f"{n}{'字' * 900}" for n in range(50)))
-
-
-def test_import_says_that_the_disk_is_full_before_anything_is_read(world, log, monkeypatch):
-    made.claude_code(log)
-    monkeypatch.setattr("recalld.supervisor.importing.run._TABLE", ("PRAGMA max_page_count = 1", *_TABLE))
+@pytest.mark.parametrize("pages", [1, 8], ids=["from the start", "in the middle"])
+def test_import_says_that_the_disk_is_full_and_adds_nothing(world, log, monkeypatch, pages):
+    monkeypatch.setattr("recalld.supervisor.importing.run._TABLE", (f"PRAGMA max_page_count = {pages}", *_TABLE))
     with pytest.raises(OSError, match="No space left"):
-        run(world, log)
+        run(world, days_of_talk(log, 20, 30))
+    assert world.history() == []
 
 
 def test_import_names_json_of_others_that_it_may_not_read(world, log, monkeypatch):
@@ -320,12 +280,6 @@ def test_import_names_json_of_others_that_it_may_not_read(world, log, monkeypatc
     made.refuse(monkeypatch, "密.json")
     done = run(world, log)
     assert (done.added, done.left_out) == (1, ("密.json",))
-
-
-def test_import_reads_content_of_history_json_beside_a_log(world, log):
-    made._json(log / "history.json", [{"id": "h1", "role": "user", "content": "好", "createdAt": "2026-01-05T09:00:00.000Z"}])
-    made.claude_code(log)
-    assert run(world, log).added == 4
 
 
 def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log, monkeypatch):
