@@ -33,64 +33,48 @@ WAITS = timedelta(seconds=31)
 #: Events that say that something was refused.
 TOLD = {"degraded", "error"}
 
-#: Where the loop calls.
-SITES = (
-    "poll > near_changed",
-    "poll > tasks_changed",
-    "poll > inbox_changed",
-    "is_changed > stat",
-    "poll > check",
-    "_tree_changed > tree_changed",
-    "tick > check_there",
-    "tick > stat",
-    "tick > remove",
-    "is_changed > read_config",
-    "next_retry > provider_state",
-    "next_retry > failures",
-    "_moments > read",
-    "work > near_changed",
-    "work > active_groups",
-    "_restore_when_quiet > stat",
-    "_restore_when_quiet > restore_history",
-    "start_if_needed > queued_count",
-    "_start > fork",
-    "start_if_needed > reclaim",
-    "watch_leases > claimed",
-    "watch_leases > requeue",
-    "stop > reclaim",
-    "_end > collect",
-)
+#: What each function of the loop calls.
+SITES = {
+    "poll": {"near_changed", "tasks_changed", "inbox_changed", "check"},
+    "_tree_changed": {"tree_changed"},
+    "is_changed": {"stat", "read_config"},
+    "tick": {"check_there", "stat", "remove"},
+    "next_retry": {"provider_state", "failures"},
+    "_moments": {"read"},
+    "work": {"near_changed", "active_groups"},
+    "_restore_when_quiet": {"stat", "restore_history"},
+    "start_if_needed": {"queued_count", "reclaim"},
+    "_start": {"fork"},
+    "watch_leases": {"claimed", "requeue"},
+    "stop": {"reclaim"},
+    "_end": {"collect"},
+}
 #: What keeps the error of a call, for those who called it.
 KEEPS = {"attempt", "_attempt"}
 
 
 class Call(NamedTuple):
-    """A call of the loop: by which function, through which, what, of which file."""
+    """A call of the loop: by which function, through which, and of the disk what."""
 
     by: str
     through: str
     name: str
-    file: str
-
-    @property
-    def site(self) -> str:
-        return f"{self.by} > {self.through or self.name}"
 
 
 class Gate:
     """Every call of the loop comes past it, and the first that is like *refused* is refused."""
 
     def __init__(self, refused: tuple[Call, str] | None = None) -> None:
-        self.calls: list[Call] = []
+        self.calls: dict[Call, None] = {}
         self.is_shut = True
         self._refused = refused
 
     def pass_through(self, name: str, path: Path | None = None) -> None:
-        """Count the call; OSError or Busy where it is to be refused."""
-        if self.is_shut or (found := where()) is None:
+        """Note the call; OSError or Busy where it is to be refused."""
+        if self.is_shut or (place := where()) is None:
             return
-        call = Call(*found, name, kind_of(path))
-        self.calls.append(call)
+        call = Call(place[0], place[1] or name, name)
+        self.calls[call] = None
         if self._refused and self._refused[0] == call:
             how, self._refused = self._refused[1], None
             if how == "busy":
@@ -101,30 +85,19 @@ class Gate:
 
 def where() -> tuple[str, str] | None:
     """The function of the loop that is calling, and what it calls; None within a round and from elsewhere."""
-    caller = frame = sys._getframe(2)
-    while frame is not None:  # most calls are of a round: that is known before anything else is looked at
-        if frame.f_code.co_name == ROUND:
-            return None
-        frame = frame.f_back  # type: ignore[assignment]
-    frame, inner, found = caller, "", None
+    frame, inner, place = sys._getframe(2), "", None
     while frame is not None:
-        name = frame.f_code.co_name
-        frame, inside = frame.f_back, frame  # type: ignore[assignment]
-        if name in KEEPS:
+        code, frame = frame.f_code, frame.f_back  # type: ignore[assignment]
+        if code.co_name == ROUND:
+            return None
+        if code.co_name in KEEPS:
             continue
-        is_loop = inside.f_code.co_filename.endswith(LOOP) or inside.f_code.co_qualname in LOOP_FUNCTIONS
-        if found is None and is_loop and not name.startswith("<"):
-            found = name, inner
-        if not name.startswith(("<", "__")) and inside.f_code.co_filename != __file__:
-            inner = name
-    return found
-
-
-def kind_of(path: Path | None) -> str:
-    """The file, without what differs from life to life."""
-    if path is None:
-        return ""
-    return ".tmp" if path.suffix == ".tmp" else "".join(letter for letter in path.name if not letter.isdigit())
+        is_loop = code.co_filename.endswith(LOOP) or code.co_qualname in LOOP_FUNCTIONS
+        if place is None and is_loop and not code.co_name.startswith("<"):
+            place = code.co_name, inner
+        if not code.co_name.startswith(("<", "__")) and code.co_filename != __file__:
+            inner = code.co_name
+    return place
 
 
 class GatedDisk(UnsyncedDisk):
@@ -169,6 +142,10 @@ class Life:
                     self.run()
             except (OSError, SupervisorError) as error:
                 self.fault = str(error)
+        world = self.world
+        self.told = [event for event, _ in world.events.all if event in TOLD]
+        self.done = sorted(world.names()), world.summaries(), world.read("history.json"), world.events.of("config_taken")
+        assert self.fault or not world.paths.archive_request.exists()
 
     def run(self) -> None:
         """Be open until the end, or until the configuration has changed."""
@@ -254,49 +231,32 @@ class Child:
         return 0
 
 
-class Outcome(NamedTuple):
-    """What came of a life."""
-
-    calls: tuple[Call, ...]
-    went_on: bool
-    fault: str
-    told: tuple[str, ...]
-    done: tuple[object, ...]
-
-
 @cache
-def life(refused: tuple[Call, str] | None = None) -> Outcome:
-    """The outcome of a life in which that call is refused once."""
+def life(refused: tuple[Call, str] | None = None) -> Life:
+    """A life in which that call is refused once."""
     with TemporaryDirectory() as folder:
-        lived = Life(Path(folder), refused)
-        world = lived.world
-        done: tuple[object, ...] = ()
-        if not lived.fault:
-            done = sorted(world.names()), world.summaries(), world.read("history.json"), world.events.of("config_taken")
-            assert not world.paths.archive_request.exists()
-        told = tuple(event for event, _ in world.events.all if event in TOLD)
-        return Outcome(tuple(dict.fromkeys(lived.gate.calls)), not lived.fault, lived.fault, told, done)
+        return Life(Path(folder), refused)
 
 
-def refusals(site: str) -> list[tuple[Call, str]]:
+def refusals(by: str) -> list[tuple[Call, str]]:
     """What can be refused there: each kind of call once, a lock by the disk and by another who holds it."""
-    first = {call.name: call for call in reversed(life().calls) if call.site == site}
-    return [(call, how) for call in first.values() for how in (("error", "busy") if call.name == "lock" else ("error",))]
+    calls = [call for call in life().gate.calls if call.by == by]
+    return [(call, how) for call in calls for how in (("error", "busy") if call.name == "lock" else ("error",))]
 
 
 def test_loop_calls_at_the_sites_that_are_listed() -> None:
-    assert {call.site for call in life().calls} == set(SITES)
-    assert life().went_on
-    assert life().told == ()
+    whole = life()
+    assert {by: {call.through for call in whole.gate.calls if call.by == by} for by, _, _ in whole.gate.calls} == SITES
+    assert (whole.fault, whole.told) == ("", [])
 
 
-@pytest.mark.parametrize("site", SITES)
-def test_loop_goes_on_tells_once_and_does_its_work_after_a_refusal(site: str) -> None:
-    lives = {refused: life(refused) for refused in refusals(site)}
+@pytest.mark.parametrize("by", SITES)
+def test_loop_goes_on_tells_once_and_does_its_work_after_a_refusal(by: str) -> None:
+    lives = {refused: life(refused) for refused in refusals(by)}
     assert lives
-    assert {refused: outcome.fault for refused, outcome in lives.items() if not outcome.went_on} == {}
-    assert {refused: outcome.told for refused, outcome in lives.items() if len(outcome.told) != 1} == {}
-    assert [refused for refused, outcome in lives.items() if outcome.done != life().done] == []
+    assert {refused: one.fault for refused, one in lives.items() if one.fault} == {}
+    assert {refused: one.told for refused, one in lives.items() if len(one.told) != 1} == {}
+    assert [refused for refused, one in lives.items() if one.done != life().done] == []
 
 
 def test_workers_say_that_the_system_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
