@@ -29,7 +29,7 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=55_894, goal=2_300),
+    Room("supervisor/text", most=55_741, goal=2_300),
     Room("supervisor/storage", most=2_251, goal=1_900),
     Room("supervisor/protocol", most=4_742, goal=4_100),
     Room("supervisor/archive", most=3_899, goal=3_900),
