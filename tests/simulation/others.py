@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import SupervisorError
 from tests.checker.formats import Unreadable, read_dated, read_history
+from tests.checker.reading import text_of
 from tests.simulation.disk import never
 from tests.simulation.talk import WindowMessage
 
@@ -88,6 +89,9 @@ def write_back_old(world: SimulatedWorld, old: Sequence[dict[str, Any]], said: S
     world.in_order = False
     put(world, [*old, *(one.raw for one in said)])
     world.unseen = [*said]
+    for text in (text_of(one) for one in old if not (one.get("id") or one.get("createdAt"))):
+        if text in world.repeated:
+            world.repeated[text][1] += 1  # whether it was said again can't be told
     texts = {str(one.get("id")): one.get("text") for one in old}
     written = world.filed()
     # of a message that is still being written the newest words count, and these are now the old ones

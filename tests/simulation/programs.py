@@ -380,6 +380,7 @@ class Arrival(Program):
             if is_all_in_files(world):
                 world.disk.plant(path, self.files[path])
                 world.forgetful = True
+                world.taken.clear()  # nobody is left who could tell
                 world.promised = [one for one in world.promised if one.text not in self.said or self.is_safe(one)]
             else:
                 self.coming.insert(0, path)
