@@ -73,7 +73,7 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
     """
     Return, for each message whose id has changed, the key under which it was seen first.
 
-    It was seen without an id, or its new id was seen with other words: a program that numbers what it holds gives each number
+    It was seen without an id, or an id here was seen with other words: a program that numbers what it holds gives each number
     to many messages. Such a message is known by its time, role and words; without a time by its place.
     """
     messages = [entry for entry in history if isinstance(entry, Message) and entry.id]
@@ -86,7 +86,8 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
     may_have_left = {message.key for message in timeless[: max(places, default=0)]}
     present = {message.key for message in messages}
     taken = present | set(by_place.values())
-    met_by_any, met_by_derived = _Once(partial(_met_by, known, bool), taken), _Once(partial(_met_by, known, is_derived), taken)
+    are_numbers = any(message.id in known.ids for message in unmet)
+    met = _Once(partial(_met_by, known, bool if are_numbers else is_derived), taken)
     first: dict[Key, Key] = {}
     for message in unmet:
         is_reused = message.id in known.ids
@@ -94,7 +95,7 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
         if match and (match in present or not known.holds(match)):
             match = None
         if not match and (message.given_at is not None or (is_reused and message.key in may_have_left)):
-            match = (met_by_any if is_reused else met_by_derived).take(message)
+            match = met.take(message)
         if match:
             first[message.key] = match
             taken.add(match)

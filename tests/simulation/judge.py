@@ -234,7 +234,8 @@ def settled(world: SimulatedWorld) -> list[str]:
             pass
         assert world.life
         done = world.life.app.repair()
-        world.is_arriving, world.set_aside = False, {*done.set_aside, *done.doubles}
+        world.is_arriving = False
+        world.set_aside |= {*done.set_aside, *done.doubles}
     did: list[tuple[int, int]] = []
     while not did or (any(did[-1]) and len(_behind_backlog(did)) < 9 and len(did) < _MOST):
         did.append(_settle(world))

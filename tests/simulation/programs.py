@@ -389,6 +389,7 @@ class Arrival(Program):
             world.deleted.update({*words_of(here)} - {*words_of(self.files[path])})
             world.disk.plant(path, self.files[path])
             world.respelt.discard(path)
+            world.set_aside.update([path.rpartition("/")[2]] if here else [])  # a day of a closed month has a summary of it
             world.promised += [replace(self.said[text]) for _, text in words_of(self.files[path])]
 
 
