@@ -203,6 +203,23 @@ class FaultyDisk(RealDisk):
         return sum(name == call and (not start or bool(path and path.name.startswith(start))) for name, path in self.made)
 
 
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def dying(last: int) -> FaultyDisk:
+    """A disk under a process that is killed before its operation of this number, of those that change the disk."""
+    left = iter(range(last))
+
+    def refuses(*_: object) -> bool:
+        if next(left, None) is None:
+            raise Killed
+        return False
+
+    changes = ("create", "open_append", "write", "sync", "rename", "rename_new", "link", "unlink", "sync_folder")
+    return FaultyDisk(*changes, refuses=refuses)
+
+
 #: Characters of the messages from which on a summary of the fake model is shorter than they are.
 _COPIED = 120
 _LINE = 60

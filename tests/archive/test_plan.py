@@ -20,10 +20,6 @@ HOUR, MINUTE, MS = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseco
 ZONES = ("Asia/Shanghai", "America/New_York", "Australia/Lord_Howe")
 
 
-def never(_identity: str) -> bool:
-    return False
-
-
 def messages(count: int, when: datetime = NOON) -> list[Message]:
     return [parsed_message(f"m{n}", f"第 {n} 句", when) for n in range(count)]
 
@@ -38,21 +34,13 @@ def why_due(*given: Any, **named: Any) -> str | None:
 
 
 @pytest.mark.feature("003.7")
-def test_due_returns_count_above_100_unwritten_messages():
-    assert why_due(messages(100), NOON, NOON) is None
-    assert why_due(messages(101), NOON, NOON) == "count"
-
-
-@pytest.mark.feature("003.7")
-def test_due_returns_interval_six_hours_after_the_last_run():
-    old = messages(2, NOON - 30 * HOUR)
-    assert why_due(old, NOON, NOON + 6 * HOUR - MS) is None
-    assert why_due(old, NOON, NOON + 6 * HOUR) == "interval"
-
-
 @pytest.mark.parametrize(
     ("ages", "last_run", "now", "why"),
     [
+        ([0] * 100, NOON, NOON, None),
+        ([0] * 101, NOON, NOON, "count"),
+        ([30 * HOUR], NOON, NOON + 6 * HOUR - MS, None),
+        ([30 * HOUR], NOON, NOON + 6 * HOUR, "interval"),
         ([0, 6 * HOUR], None, NOON, "interval"),  # nothing was archived yet
         ([6 * HOUR - MS], None, NOON, None),
         ([0], NOON - 14 * HOUR, NOON + MINUTE, None),  # after a night: not six hours before its answer
@@ -61,7 +49,7 @@ def test_due_returns_interval_six_hours_after_the_last_run():
         ([6 * HOUR, -HOUR], None, NOON, "interval"),
     ],
 )
-def test_due_counts_from_the_oldest_message_since_the_last_run(ages, last_run, now, why):
+def test_due_is_above_100_or_six_hours_after_the_oldest_since_the_last_run(ages, last_run, now, why):
     assert why_due([one for age in ages for one in messages(1, NOON - (age or timedelta()))], last_run, now) == why
 
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from recalld.supervisor.checks.fsck import Repairs
-from tests.world import World, talk
+from tests.world import Killed, World, dying, talk
 
 
 def settled(world: World) -> list[str]:
@@ -120,27 +120,14 @@ def test_repair_keeps_one_of_two_files_whose_messages_are_the_same(world, made, 
     assert world.repair() == Repairs()
 
 
-@pytest.mark.parametrize("step", range(12))
-def test_repair_loses_nothing_when_killed_at_any_step(world, step, monkeypatch):
+@pytest.mark.parametrize("step", range(24))
+def test_repair_loses_nothing_when_killed_at_any_step(world, step):
     said = settled(world)
     path = world.root / min(world.dated_files())
     path.write_bytes(b"\0" * 100)
-    count = iter(range(10_000))
-    disk = world.ws.files.disk
-
-    def dying(call):
-        def or_die(*args):
-            if next(count) == step:
-                raise KeyboardInterrupt
-            return call(*args)
-
-        return or_die
-
-    for name in ("create", "link", "rename", "unlink", "open_append"):
-        monkeypatch.setattr(disk, name, dying(getattr(disk, name)))
-    with contextlib.suppress(KeyboardInterrupt):
+    world.open(world.ws.config, dying(step))
+    with contextlib.suppress(Killed):
         world.repair()
-    monkeypatch.undo()
     world.reopen()
     world.repair()
     world.settle()

@@ -18,30 +18,12 @@ from recalld.supervisor.protocol.task import AskedTask
 from recalld.supervisor.storage.disk import Disk, RealDisk
 from tests.forgetting.test_forget import SECRET, forget, where
 from tests.protocol.test_attachments import PNG
-from tests.world import WITH_MODEL, FaultyDisk, World, at, message
+from tests.world import WITH_MODEL, Killed, World, at, dying, message
 
 #: In words, in names of files, and in the bytes of pictures.
 WORDS = ("山茶花", "十七号")
 PLAIN = ["m-plain-00001", "m-plain-00002", "m-plain-00003"]
-#: Operations that change the disk.
-CHANGES = ("create", "open_append", "write", "sync", "rename", "rename_new", "link", "unlink", "sync_folder")
 GROUP = "reply-0123456789abcdef"
-
-
-class Killed(BaseException):
-    """The process is gone."""
-
-
-def dying(last: int) -> FaultyDisk:
-    """A disk under a process that is killed before its operation of this number."""
-    left = iter(range(last))
-
-    def refuses(*_: object) -> bool:
-        if next(left, None) is None:
-            raise Killed
-        return False
-
-    return FaultyDisk(*CHANGES, refuses=refuses)
 
 
 def picture(words: str) -> str:
