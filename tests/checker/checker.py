@@ -12,16 +12,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from tests.checker.calm import calm
 from tests.checker.diary import diary
 from tests.checker.formats import read_lines, sha16
 from tests.checker.given import Acked, Given
-from tests.checker.reading import DATED, Seen, read, text_of, time_of
+from tests.checker.reading import DATED, Seen, read, read_folder, text_of, time_of
 from tests.checker.spoken import spoken, strings
 
-__all__ = ["Acked", "Given", "check"]
+__all__ = ["Acked", "Given", "check", "check_folder"]
 
 #: The waits after a failure (docs/reference/protocol.md, 3), and the share by which chance makes them longer or shorter.
 _WAITS = tuple(timedelta(minutes=minutes) for minutes in (10, 30, 120, 360, 720, 1440))
@@ -54,6 +55,12 @@ def check(
         if mode & 0o077:
             wrong.append(f"{path} has mode {mode:04o}")
     return wrong
+
+
+def check_folder(root: Path, acked: Sequence[Acked], given: Given) -> list[str]:
+    """Return what is wrong with the workspace in a real folder, and what leads out of it."""
+    files, modes, outside = read_folder(root)
+    return [*outside, *check(files, acked, given, modes)]
 
 
 def _pictures(files: Mapping[str, bytes], given: Given) -> list[str]:

@@ -11,7 +11,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,14 +69,14 @@ class Saves:
     may: dict[str, list[str]] = field(default_factory=dict)
     count: int = 0
 
-    def note(self, line: str) -> None:
-        told = json.loads(line)
-        path, text = told["path"], told["text"]
-        if told["saved"]:
-            self.done[path], self.may[path] = text, []
-            self.count += 1
-        else:
-            self.may.setdefault(path, []).append(text)
+    def note(self, lines: Sequence[str]) -> None:
+        for told in map(json.loads, lines):
+            path, text = told["path"], told["text"]
+            if told["saved"]:
+                self.done[path], self.may[path] = text, []
+                self.count += 1
+            else:
+                self.may.setdefault(path, []).append(text)
 
     @property
     def paths(self) -> set[str]:

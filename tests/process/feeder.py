@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from tests.checker.checker import Acked
-from tests.process.forked import Child
+from tests.process.forked import Acknowledged, Child
 
 TALK = (
     "备份脚本上传失败，改到凌晨 4:15，端口 8443。",
@@ -56,8 +56,8 @@ class Feeder:
         self._start = start
         self._offered: dict[str, Acked] = {}
         self._count = 0
-        self._input = self._output = -1
-        self._rest = b""
+        self._input = -1
+        self._said: Acknowledged
 
     @property
     def offered(self) -> set[str]:
@@ -76,10 +76,8 @@ class Feeder:
 
     def collect(self) -> None:
         """Note what the writer has said to be safe; a line that is cut off says nothing."""
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._output, 1 << 16) if self._output >= 0 else b"":
-                *whole, self._rest = (self._rest + data).split(b"\n")
-                self.acked += [self._offered.pop(line.decode()) for line in whole]
+        if self.process:
+            self._said.read()
 
     def end(self) -> None:
         """Let the writer finish what it was given."""
@@ -87,17 +85,13 @@ class Feeder:
             return
         os.close(self._input)
         self.codes.append(self.process.wait())
-        self.collect()
-        os.close(self._output)
-        self.process, self._output = None, -1
+        self._said.end()
+        self.process = None
 
     def _next(self) -> None:
         self.end()
         given, self._input = os.pipe()
-        self._output, out = os.pipe()
-        self._rest = b""
         os.set_blocking(self._input, False)
-        os.set_blocking(self._output, False)
-        self.process = self._start((given, out))
+        self._said = Acknowledged(lambda lines: self.acked.extend(map(self._offered.pop, lines)))
+        self.process = self._start((given, self._said.out))
         os.close(given)
-        os.close(out)

@@ -59,6 +59,7 @@ class Acknowledged:
         """Take in the last lines of those who have ended."""
         self.read()
         os.close(self._reader)
+        os.close(self.out)
 
 
 class Child:
@@ -67,14 +68,13 @@ class Child:
     def __init__(
         self, run: Callable[[], int], environ: Mapping[str, str] | None = None, files: Sequence[int] = (), hold: bool = False
     ) -> None:
-        """Run *run* with *files* as its standard input, output and errors; with *hold* it stops itself before it begins."""
+        """Run *run* with *files* as its standard input, output and errors (-1: none); with *hold* it stops itself before it begins."""
         self.returncode: int | None = None
-        nothing = os.open(os.devnull, os.O_RDWR)
-        self._files = [*files, *[nothing] * (3 - len(files))]
-        self.pid = os.fork()
-        if self.pid == 0:
-            self._live(run, environ, hold)
-        os.close(nothing)
+        with open(os.devnull, "r+b") as nothing:
+            self._files = [nothing.fileno() if number < 0 else number for number in (*files, -1, -1, -1)[:3]]
+            self.pid = os.fork()
+            if self.pid == 0:
+                self._live(run, environ, hold)
 
     def _live(self, run: Callable[[], int], environ: Mapping[str, str] | None, hold: bool) -> None:
         code = 1
@@ -187,6 +187,18 @@ def run(root: Path, *words: str, environ: Mapping[str, str], text: str = "") -> 
         if code in (-signal.SIGXCPU, -signal.SIGKILL):
             told += f"it never ended: {' '.join(words)} was killed after {MOST_CPU_S} s of work, or {MOST_S:.0f} s in all\n"
         return code, out.read().decode(), told
+
+
+def settle(root: Path, environ: Mapping[str, str]) -> tuple[list[str], float]:
+    """Run until all is settled, as a person would after a crash; what is wrong with that, and how many seconds it took."""
+    until = time.monotonic() + MOST_S
+    while True:
+        began = time.monotonic()
+        code, _, err = run(root, "run", "--until-settled", environ=environ)
+        if code != 75 or began > until:  # who was killed may hold the lock for a moment
+            wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
+            return wrong, time.monotonic() - began
+        time.sleep(0.2)
 
 
 def _limited(life: Callable[[], int]) -> Callable[[], int]:

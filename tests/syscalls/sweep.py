@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from recalld.supervisor.storage.files import Files, FileVersion
-from tests.syscalls.stages import ENVIRON, Stage, settle
+from tests.process import forked
+from tests.syscalls.stages import ENVIRON, Stage
 from tests.syscalls.tracer import Call, Outcome, calls, traced
 
 #: What is done to a call. "short": it takes nothing, and says so; "lie": it says that it took a byte; "limit": files end there.
@@ -95,7 +96,7 @@ class Sweep:
         stage, root = self.stages[name], self._root()
         stage.copy(root)
         out = self._traced(stage, root)
-        wrong = [*settle(root)[0], *stage.judge(root, out.out)]
+        wrong = [*forked.settle(root, ENVIRON)[0], *stage.judge(root, out.out)]
         if out.code or out.err or wrong:
             raise AssertionError(f"{name} goes wrong without a fault: {out.code} {out.err} {wrong}")
         return calls(out.trace, root)
@@ -109,7 +110,7 @@ class Sweep:
         out = self._traced(stage, root, case)
         wrong = self._fault_wrong(case, out)
         if case.seed is None or wrong:
-            calm, calm_s = ([], 0.0) if wrong else settle(root)
+            calm, calm_s = ([], 0.0) if wrong else forked.settle(root, ENVIRON)
             return Verdict(case.key, 1, wrong or [*calm, *stage.judge(root, out.out)], max(calm_s, out.seconds))
         return self._pairs(case, stage, root, out)
 
@@ -126,7 +127,7 @@ class Sweep:
             recovery.copy(root)
             second = Case("recovery", "kill", call)
             out = self._traced(recovery, root, second)
-            calm, calm_s = settle(root)
+            calm, calm_s = forked.settle(root, ENVIRON)
             slowest = max(slowest, calm_s, out.seconds)
             said = self._fault_wrong(second, out) or [*calm, *stage.judge(root, first.out)]
             wrong += [f"then {call.name}#{call.nth}: {sentence}" for sentence in said]
