@@ -12,19 +12,23 @@ import os
 import stat as modes
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.crash.locks import LockWatch
-from tests.crash.place import Place
 from tests.crash.state import FOLDER_MODE, Change, Inode, State, applied, empty_state, files_of, joined
 
-ROOT = Place("/workspace")
+ROOT = Path("/workspace")
 _START_NS = 1_700_000_000_000_000_000
 _TICK_NS = 1_000_000
 
 
 class PowerLoss(BaseException):
     """The process dies here. No `except Exception` of the product may hold it up."""
+
+
+def never(_call: str) -> int:
+    """A disk that is well."""
+    return 0
 
 
 class Snapshot(NamedTuple):
@@ -58,13 +62,16 @@ class Ledger:
         self.snapshots: list[Snapshot] = []
         self._record = record
         self.crash_at: int | None = None
-        self._faults: dict[int, int] = {}
+        #: The error of a call that the disk refuses, 0 of any other.
+        self.refuse: Callable[[str], int] = never
+        self.refused = 0
         self.acks: list[object] = []
         self.locks = LockWatch()
         self.held_by_others: set[str] = set()
         self.meanwhile: Callable[[str], None] = lambda _: None
         #: Called where a program has nothing in memory: what it does from here on goes by the disk alone.
         self.bare: Callable[[], None] = lambda: None
+        self._tree: dict[str, bytes] | None = None
 
     # ── for the tests ────────────────────────────────────────────────────────
 
@@ -74,8 +81,10 @@ class Ledger:
         return State(dict(self.inodes), dict(self.live), dict(self.settled), tuple(self.pending))
 
     def tree(self) -> dict[str, bytes]:
-        """Every file's bytes by its path from the root."""
-        return {path: inode.data for path, inode in files_of(self.state) if inode.is_file}
+        """Every file's bytes by its path from the root; the very same until something changes, so that what is made of it can be kept."""
+        if self._tree is None:
+            self._tree = {path: inode.data for path, inode in files_of(self.state) if inode.is_file}
+        return self._tree
 
     def modes(self) -> dict[str, int]:
         """Permission bits of every file and folder but the root."""
@@ -91,7 +100,7 @@ class Ledger:
 
     def fail(self, number: int, error: int) -> None:
         """Let operation *number* raise OSError(*error*)."""
-        self._faults[number] = error
+        self.refuse = lambda _: error if self.operations == number + 1 else 0
 
     def plant(self, path: str, data: bytes, mode: int = 0o600) -> None:
         """Put a file there at once and durably, as a person or another program does."""
@@ -106,18 +115,14 @@ class Ledger:
         number = self.new(Inode(data, 0, modes.S_IFREG | 0o600, self.tick()))
         self.change(folder, ((name, number),), f"somebody leaves {path}")
 
-    def scribble(self, path: str, data: bytes) -> None:
+    def overwrite(self, number: int, data: bytes) -> None:
         """Write a file anew in place, as a program does that syncs nothing: any of it may be lost, whatever stood there before."""
-        folder, _, name = path.rpartition("/")
-        number = self.live[folder][name]
-        self.inodes[number] = self.inodes[number]._replace(data=data, durable=0, mtime_ns=self.tick())
+        self.alter(number, data=data, durable=0, mtime_ns=self.tick())
 
     def remove(self, path: str) -> None:
         """Take a file away at once and durably, as a person does."""
         folder, _, name = path.rpartition("/")
-        self._supersede(folder, name)
-        for names in (self.live, self.settled):
-            names[folder] = {other: number for other, number in names[folder].items() if other != name}
+        self.settle_entry(folder, name, None)
 
     def _plant_folder(self, folder: str) -> None:
         if folder in self.live:
@@ -125,8 +130,7 @@ class Ledger:
         parent, _, name = folder.rpartition("/")
         self._plant_folder(parent)
         self.settle_entry(parent, name, self.new(Inode(b"", 0, FOLDER_MODE, self.tick())))
-        self.live[folder] = {}
-        self.settled[folder] = {}
+        self.live[folder], self.settled[folder] = {}, {}
 
     def end(self) -> Snapshot:
         """The snapshot after the last operation."""
@@ -156,16 +160,21 @@ class Ledger:
         if self.operations == self.crash_at:
             self._dead = True
             raise PowerLoss
-        number = self.operations
         self.operations += 1
         self.log.append(text)
         self.meanwhile(text)  # another program acts after the crash point, before the call
-        if number in self._faults:
-            raise error_of(self._faults[number], where)
+        if error := self.refuse(call):
+            self.refused += 1
+            raise error_of(error, where)
+
+    def changed(self) -> None:
+        """Nothing that was made of the disk holds any more."""
+        self._tree = None
 
     def change(
         self, folder: str, sets: tuple[tuple[str, int | None], ...], text: str = "", *, needs_other: bool = False
     ) -> None:
+        self.changed()
         self.live[folder] = applied(self.live[folder], sets)
         self.pending.append(Change(self.operations - 1, text or self.log[-1], folder, sets, needs_other))
 
@@ -179,23 +188,23 @@ class Ledger:
                 kept.append(change)
         self.pending = kept
 
-    def settle_entry(self, folder: str, name: str, number: int) -> None:
-        """Set a name at once and for good."""
-        self._supersede(folder, name)
+    def settle_entry(self, folder: str, name: str, number: int | None) -> None:
+        """Set a name, or take it away (None), at once and for good: nothing that was pending for it comes back."""
+        self.changed()
         for names in (self.live, self.settled):
-            names[folder] = {**names[folder], name: number}
-
-    def _supersede(self, folder: str, name: str) -> None:
-        """Let nothing that was pending for this name come back: what is done to it now is later, and durable."""
+            names[folder] = applied(names[folder], ((name, number),))
         left = [
             change._replace(sets=tuple(one for one in change.sets if one[0] != name)) if change.folder == folder else change
             for change in self.pending
         ]
         self.pending = [change for change in left if change.sets]
 
+    def alter(self, number: int, **fields: Any) -> None:
+        self.changed()
+        self.inodes[number] = self.inodes[number]._replace(**fields)
+
     def grow(self, number: int, data: bytes) -> None:
-        inode = self.inodes[number]
-        self.inodes[number] = inode._replace(data=inode.data + data, mtime_ns=self.tick())
+        self.alter(number, data=self.inodes[number].data + data, mtime_ns=self.tick())
 
     def new(self, inode: Inode) -> int:
         self._next += 1

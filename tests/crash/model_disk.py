@@ -32,9 +32,7 @@ class ModelDisk(Ledger):
     def stat(self, path: Path | str) -> Stat | None:
         self.alive()
         number = self.find(Path(path))
-        if number is None:
-            return None
-        return self._stat(number)
+        return None if number is None else self._stat(number)
 
     def names(self, folder: Path) -> list[str]:
         self.alive()
@@ -88,19 +86,18 @@ class ModelDisk(Ledger):
     def set_owner(self, handle: int, mode: int, uid: int, gid: int) -> None:
         number, where = self.handle(handle)
         self.count(f"set_owner {where}", "set_owner", where)
-        inode = self.inodes[number]
-        self.inodes[number] = inode._replace(mode=modes.S_IFMT(inode.mode) | (mode & 0o7777), uid=uid, gid=gid)
+        self.alter(number, mode=modes.S_IFMT(self.inodes[number].mode) | (mode & 0o7777), uid=uid, gid=gid)
 
     def sync(self, handle: int) -> None:
         number, where = self.handle(handle)
         try:
             self.count(f"sync {where}", "sync", where)
         except OSError:
-            self.inodes[number] = self.inodes[number]._replace(cursed=True)
+            self.alter(number, cursed=True)
             raise
         inode = self.inodes[number]
         if not inode.cursed:
-            self.inodes[number] = inode._replace(durable=len(inode.data))
+            self.inodes[number] = inode._replace(durable=len(inode.data))  # nobody sees a difference
 
     def sync_file(self, path: Path) -> None:
         self.sync(self.open(self.must(path), path))
@@ -142,8 +139,7 @@ class ModelDisk(Ledger):
         if self.find(folder) is not None:
             raise error_of(errno.EEXIST, folder)
         self._make(parent, name, FOLDER_MODE)
-        self.live[joined(parent, name)] = {}
-        self.settled[joined(parent, name)] = {}
+        self.live[joined(parent, name)], self.settled[joined(parent, name)] = {}, {}
 
     def sync_folder(self, folder: Path) -> None:
         where = self.key(folder)
@@ -159,8 +155,7 @@ class ModelDisk(Ledger):
 
     def touch(self, path: Path, mtime_ns: int | None = None) -> None:
         self.operation("touch", path)
-        number = self.must(path)
-        self.inodes[number] = self.inodes[number]._replace(mtime_ns=self.tick() if mtime_ns is None else mtime_ns)
+        self.alter(self.must(path), mtime_ns=self.tick() if mtime_ns is None else mtime_ns)
 
     @contextlib.contextmanager
     def lock(self, path: Path, wait_s: float) -> Iterator[None]:

@@ -159,7 +159,7 @@ class Scribbled(Careless):
         disk.settle_entry("", "history.json.bak", disk.live[""]["history.json"])
 
     def rewrite(self, disk: ModelDisk, data: bytes) -> None:
-        disk.scribble("history.json", data)
+        disk.overwrite(disk.live[""]["history.json"], data)
 
     def recover(self, disk: ModelDisk) -> None:
         """Where nobody knows what stood in it, nothing is written over it: a person moves both names away."""

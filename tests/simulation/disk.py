@@ -15,16 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from recalld.supervisor.storage.disk import RealDisk, Stat
-from tests.crash.ledger import error_of
 from tests.crash.model_disk import ModelDisk
 from tests.crash.state import State
 
 _INDEX = ".recalld/index"
-
-
-def never(_call: str) -> int:
-    """A disk that is well."""
-    return 0
 
 
 class SimulatedDisk(ModelDisk):
@@ -32,25 +26,19 @@ class SimulatedDisk(ModelDisk):
 
     def __init__(self, root: Path, now_ns: Callable[[], int], state: State | None = None) -> None:
         super().__init__(state, root=root)
-        self.refuse: Callable[[str], int] = never
-        self.refused = 0
         self._now_ns = now_ns
         self._ticks = 0
         self._index = f"{root}/{_INDEX}"
         self._real = RealDisk()
-        self._tree: dict[str, bytes] | None = None
         self._stats: dict[str, dict[str, Stat]] = {}
         few: Any = deque(maxlen=64)
         self.log = few
         few_held: Any = deque(maxlen=64)
         self.locks.with_history = few_held
 
-    def count(self, text: str, call: str, where: str, inode: int = 0, data: bytes = b"") -> None:
-        super().count(text, call, where, inode, data)
-        number = self.refuse(call)
-        if number:
-            self.refused += 1
-            raise error_of(number, where)
+    def changed(self) -> None:
+        super().changed()
+        self._stats.clear()
 
     def tick(self) -> int:
         self._ticks += 1
@@ -104,61 +92,15 @@ class SimulatedDisk(ModelDisk):
 
     def remove_tree(self, folder: str) -> None:
         """Take a folder away with all that is in it, at once and durably."""
-        self._tree = None
-        self._stats.clear()
         for names in (self.live, self.settled):
             for known in [name for name in names if name == folder or name.startswith(f"{folder}/")]:
                 del names[known]
         self.pending = [change for change in self.pending if f"{change.folder}/".startswith(f"{folder}/") is False]
-        parent, _, name = folder.rpartition("/")
-        for names in (self.live, self.settled):
-            names[parent] = {other: number for other, number in names[parent].items() if other != name}
+        self.remove(folder)
         if _INDEX.startswith(folder):
             shutil.rmtree(self._index, ignore_errors=True)
 
     # ── what the judge looks at ──────────────────────────────────────────────
-
-    def tree(self) -> dict[str, bytes]:
-        """See Ledger; the very same one until something changes, so that what is made of it can be kept."""
-        if self._tree is None:
-            self._tree = super().tree()
-        return self._tree
-
-    def set_owner(self, handle: int, mode: int, uid: int, gid: int) -> None:
-        self._changed(self.handle(handle)[1].rpartition("/")[0])
-        super().set_owner(handle, mode, uid, gid)
-
-    def touch(self, path: Path, mtime_ns: int | None = None) -> None:
-        self._changed(self.parent(path)[0])
-        super().touch(path, mtime_ns)
-
-    def write(self, handle: int, data: bytes) -> None:
-        self._changed(self.handle(handle)[1].rpartition("/")[0])
-        super().write(handle, data)
-
-    def change(
-        self, folder: str, sets: tuple[tuple[str, int | None], ...], text: str = "", *, needs_other: bool = False
-    ) -> None:
-        self._changed(folder)
-        super().change(folder, sets, text, needs_other=needs_other)
-
-    def overwrite(self, number: int, data: bytes) -> None:
-        """Let a program that holds the file open write it anew in place; it syncs nothing."""
-        self._tree = None
-        self._stats.clear()
-        self.inodes[number] = self.inodes[number]._replace(data=data, durable=0, mtime_ns=self.tick())
-
-    def settle_entry(self, folder: str, name: str, number: int) -> None:
-        self._changed(folder)
-        super().settle_entry(folder, name, number)
-
-    def remove(self, path: str) -> None:
-        self._changed(path.rpartition("/")[0])
-        super().remove(path)
-
-    def _changed(self, folder: str) -> None:
-        self._tree = None
-        self._stats.pop(folder, None)
 
     def bytes_of(self, path: str) -> bytes | None:
         """Return the bytes of the file, None where there is none."""

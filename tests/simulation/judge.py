@@ -12,7 +12,7 @@ from recalld.supervisor.summaries.llm_state import MAX_QUEUED
 from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import EDITED, sha16
 from tests.checker.reading import text_of
-from tests.simulation.disk import never
+from tests.crash.ledger import never
 from tests.simulation.forgetting import come_back
 from tests.simulation.others import empty_quarantine, has_block, heal, kept, mend
 from tests.simulation.talk import WindowMessage

@@ -14,7 +14,7 @@ from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import SupervisorError
 from tests.checker.formats import Unreadable, read_dated, read_history
 from tests.checker.reading import text_of
-from tests.simulation.disk import never
+from tests.crash.ledger import never
 from tests.simulation.talk import WindowMessage
 
 if TYPE_CHECKING:
