@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tests.crash.explorer import Explorer, Report
-from tests.crash.mutants import MUTANTS
 from tests.crash.proof import table
 from tests.crash.workload import Workload
 from tests.crash.workloads import WORKLOADS
@@ -66,30 +65,24 @@ def explore(workload: Workload, states: int) -> Report:
     return total
 
 
-def _one(job: tuple[int, int, list[str]]) -> tuple[int, str, Report, float]:
-    """Do one workload of one part."""
-    seed, number, only = job
+def _one(job: tuple[int, type[Workload]]) -> tuple[str, Report, float]:
+    """Do one workload of the part with this seed."""
+    seed, kind = job
     began = time.process_time()
-    workload = of_part(seed, only)[number]
-    report = explore(workload, SHARE)
+    report = explore(kind(seed=seed), SHARE)
     gc.collect()  # what was judged is not needed any more, and the next job has its own
-    return seed, workload.name, report, time.process_time() - began
+    return kind.__name__, report, time.process_time() - began
 
 
-def of_part(seed: int, only: list[str]) -> list[Workload]:
-    """Every workload of the part with this seed."""
-    return [kind(seed=seed) for kind in WORKLOADS if not only or kind.__name__ in only]
-
-
-def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[tuple[int, list[str], dict[str, Any]]]:
+def parts(first: int, states: int, jobs: int) -> Iterator[tuple[int, list[str], dict[str, Any]]]:
     """Explore part after part, from the seed *first* on, until so many states were judged: seed, what fails, counts."""
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=20) as pool:
         judged, seed = 0, first
         while judged < states:
             total, seconds = Report("all"), 0.0
             by_name: defaultdict[str, int] = defaultdict(int)
-            todo = [(seed, number, only) for number in reversed(range(len(of_part(seed, only))))]
-            for _, name, report, spent in pool.imap_unordered(_one, todo, chunksize=1):
+            todo = [(seed, kind) for kind in reversed(WORKLOADS)]
+            for name, report, spent in pool.imap_unordered(_one, todo, chunksize=1):
                 total.join(report)
                 by_name[name] += report.states
                 seconds += spent
@@ -109,16 +102,13 @@ def main(argv: list[str] | None = None) -> int:
     options.add_argument("--states", type=int, default=20_000, help="different disks to judge, in whole parts")
     options.set_defaults(seed=0)
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
-    options.add_argument("--only", nargs="*", default=[], help="names of workloads")
     options.add_argument("--mutants", action="store_true", help="show which mutant is found where, and after how many states")
     found = options.parse_args(argv)
     if found.mutants:
-        return table(MUTANTS, found.jobs)
+        return table(found.jobs)
     rounds = Rounds(found.log)
     first = max((int(part["seed"]) for part in rounds.done.values()), default=found.seed - 1) + 1
-    if not of_part(first, found.only):
-        options.error(f"part {first} has no workload of the name {', '.join(found.only)}")
-    for seed, wrong, counts in parts(first, found.states - rounds.total("states"), found.jobs, found.only):
+    for seed, wrong, counts in parts(first, found.states - rounds.total("states"), found.jobs):
         rounds.add(f"part {seed}", wrong, seed=seed, **counts)
         each = ", ".join(f"{name} {count}" for name, count in counts["by workload"].items()) if seed == found.seed else ""
         print(

@@ -242,11 +242,6 @@ def no_words_kept(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *given, **fields: original(*given, **{**fields, "kept": ""})
 
 
-def discard_running(self: Any, path: Any) -> None:
-    """Delete the result alone."""
-    self._files.remove(path)
-
-
 def half_move(self: Any, old: Any, new: Any) -> None:
     """Leave it to chance whether the old name is gone after a power cut."""
     self.disk.rename_new(old, new)

@@ -28,13 +28,15 @@ class Case:
     """A workload over one disk, and what must hold after any crash of it."""
 
     start: ClassVar[dict[str, bytes]] = {}
+    #: Where temporary files may be left.
+    folders: ClassVar = ("", ".recalld", "memory", "memory/originals")
 
     def work(self, disk: ModelDisk) -> None:
         raise NotImplementedError
 
     def recover(self, disk: ModelDisk) -> None:
         files = Honest(disk, "second")
-        for folder in ("", ".recalld", "memory", "memory/originals"):
+        for folder in self.folders:
             files.sweep(disk.root / folder)
 
     def check(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:

@@ -26,6 +26,7 @@ class LongTerm(Case):
     """
 
     start: ClassVar = {"memory.md": START, ".recalld/空": b""}
+    folders: ClassVar = ("", ".recalld", ".recalld/previous")
 
     def __init__(self) -> None:
         self.work(calm := self.started())
@@ -45,7 +46,6 @@ class LongTerm(Case):
 
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)
-        Honest(disk, "second").sweep(disk.root / ".recalld/previous")
         self.opened(disk, "second").append("system", "恢复", NOW)
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:

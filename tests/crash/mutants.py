@@ -1,7 +1,7 @@
 """
 Recalld with one step wrong: each must be found by the explorer, or the explorer is worth nothing.
 
-Where the product is safe by two layers, both are taken away. A mutant that can't be found stands here with its reason.
+Where the product is safe by two layers, both are taken away.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ from tests.crash.workload import Workload
 
 
 class Mutant(NamedTuple):
-    """What is changed, by setattr, and the workload in which *by* has to be among what is wrong; *survives* says why it can't."""
+    """What is changed, by setattr, and the workload in which *by* has to be among what is wrong."""
 
     name: str
     workload: type[Workload]
     by: str
     changes: tuple[tuple[object, str, Any], ...]
-    survives: str
 
 
-def mutant(name: str, workload: type[Workload], by: str, *changes: tuple[object, str, Any], survives: str = "") -> Mutant:
-    return Mutant(name, workload, by, changes, survives)
+def mutant(name: str, workload: type[Workload], by: str, *changes: tuple[object, str, Any]) -> Mutant:
+    return Mutant(name, workload, by, changes)
 
 
 _JOB = faults.only_fresh(schedule.summary_job)
@@ -289,12 +288,5 @@ MUTANTS = (
         talking.DayRipens,
         "lies in originals/, and no summary names it",
         (collect, "_take_in", faults.result_first(collect._take_in)),
-    ),
-    mutant(
-        "the running task is left",
-        talking.DayRipens,
-        "",
-        (TaskQueue, "discard", faults.discard_running),
-        survives="finish has deleted it already; one that a crash leaves is put back, asked for nothing that stands, and discarded",
     ),
 )

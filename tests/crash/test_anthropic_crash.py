@@ -15,7 +15,7 @@ from recalld.supervisor.workspace import Workspace
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.loss import MODES
 from tests.crash.model_disk import ModelDisk
-from tests.crash.test_files_crash import _after, survive_each_crash
+from tests.crash.test_files_crash import refuse_each_call, survive_each_crash
 from tests.world import Clock, EventList, at
 
 pytestmark = pytest.mark.proof
@@ -35,6 +35,7 @@ class AgentEdits(Case):
         {"command": "rename", "old_path": "/memories/计划.md", "new_path": "/memories/项目/计划.md"},
         {"command": "delete", "path": "/memories/旧的.md"},
     )
+    folders: ClassVar = ("", ".recalld", ".recalld/previous", "memory", "memory/项目")
     #: The versions of each file, and after which step the version is there; before it, the one before.
     versions: ClassVar = {
         "memory.md": ((0, "花生\n"), (1, "花生和虾\n"), (3, "花生和虾\n二\n")),
@@ -52,11 +53,6 @@ class AgentEdits(Case):
             if tool(step).is_error:
                 return
             disk.ack(step["command"])
-
-    def recover(self, disk: ModelDisk) -> None:
-        files = Honest(disk, "second")
-        for folder in ("", ".recalld", ".recalld/previous", "memory", "memory/项目"):
-            files.sweep(disk.root / folder)
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
         found = []
@@ -77,13 +73,4 @@ def test_anthropic_memory_has_done_what_it_answered_after_any_crash() -> None:
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
 def test_anthropic_memory_leaves_every_file_whole_after_any_io_error(error: int) -> None:
-    trial = AgentEdits()
-    whole = trial.started()
-    trial.work(whole)
-    assert len(whole.acks) == len(trial.steps)
-    for number in range(whole.operations):
-        disk = trial.started()
-        disk.fail(number, error)
-        trial.work(disk)
-        for mode in MODES:
-            assert _after(trial, disk, mode) == [], disk.log
+    refuse_each_call(AgentEdits, error, MODES)

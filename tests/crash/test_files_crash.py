@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,7 +11,7 @@ from recalld.supervisor.storage.errors import Busy, SupervisorError
 from tests.crash import long_term_workloads as long_term
 from tests.crash.explorer import Explorer
 from tests.crash.file_workloads import CASES, NEW, OLD, Case, Honest
-from tests.crash.loss import MODES, outcomes
+from tests.crash.loss import MODES, Mode, outcomes
 from tests.crash.model_disk import ModelDisk
 
 pytestmark = pytest.mark.proof
@@ -25,19 +25,30 @@ def survive_each_crash(case: Case, *, depth: int = 1) -> None:
     assert report.states > 2
 
 
-def refuse_each_call(trial: Case, error: int) -> None:
-    """Let each call of the work fail in turn: it ends with the exit code of *error*, and what was acknowledged is there."""
-    whole = trial.started()
-    trial.work(whole)
+#: The exit code of a command that meets the error.
+EXIT = {errno.ENOSPC: 74, errno.EACCES: 77}
+
+
+def refuse_each_call(kind: type[Case], error: int, modes: Sequence[Mode] = ("kill",)) -> None:
+    """Let each call of the work fail in turn: it says so, and what was acknowledged is there after any crash that follows."""
+    whole = kind().started()
+    kind().work(whole)
+    assert whole.operations
     for number in range(whole.operations):
+        trial = kind()
         disk = trial.started()
         disk.fail(number, error)
         try:
             trial.work(disk)
-        except SupervisorError as refused:
-            assert refused.exit_code == {errno.ENOSPC: 74, errno.EACCES: 77}[error]  # noqa: PT017 - a lost clean-up raises none
-        trial.recover(disk)
-        assert trial.check(disk, disk.acks) == [], disk.log
+        except SupervisorError as refused:  # most raise, a lost clean-up does not
+            assert refused.exit_code == EXIT[error]  # noqa: PT017
+        except OSError as raised:
+            assert raised.errno == error  # noqa: PT017
+        assert disk.operations > number
+        for outcome in (found for mode in modes for found in outcomes(disk.end(), mode)):
+            left = ModelDisk(outcome.state)
+            trial.recover(left)
+            assert trial.check(left, [*disk.acks, *left.acks]) == [], (outcome.story, disk.log)
 
 
 def refuse_beside_who_holds(trial: Case, lock: str) -> None:
@@ -58,7 +69,7 @@ def test_files_keep_the_old_or_the_new_content_after_any_crash(case: type[Case])
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
 @pytest.mark.parametrize("case", long_term.CASES)
 def test_long_term_file_stays_whole_after_any_io_error(case: type[Case], error: int) -> None:
-    refuse_each_call(case(), error)
+    refuse_each_call(case, error)
 
 
 def test_long_term_file_is_changed_under_its_lock_alone() -> None:
@@ -68,29 +79,7 @@ def test_long_term_file_is_changed_under_its_lock_alone() -> None:
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS])
 @pytest.mark.parametrize("case", CASES)
 def test_files_keep_the_old_or_the_new_content_after_any_io_error(case: type[Case], error: int) -> None:
-    trial = case()
-    whole = trial.started()
-    trial.work(whole)
-    for number in range(whole.operations):
-        disk = trial.started()
-        disk.fail(number, error)
-        try:
-            trial.work(disk)
-        except OSError as raised:
-            assert raised.errno == error  # noqa: PT017 - the call that failed is known; most raise, a lost clean-up does not
-        assert disk.operations > number
-        for mode in MODES:
-            assert _after(trial, disk, mode) == [], disk.log
-
-
-def _after(trial: Case, disk: ModelDisk, mode: Any) -> list[str]:
-    """What is wrong after a crash that follows the error."""
-    wrong = []
-    for outcome in outcomes(disk.end(), mode):
-        left = ModelDisk(outcome.state)
-        trial.recover(left)
-        wrong += [f"{outcome.story}: {line}" for line in trial.check(left, disk.acks)]
-    return wrong
+    refuse_each_call(case, error, MODES)
 
 
 def test_files_replace_keeps_the_old_version_if_the_backup_is_a_hard_link() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import re
@@ -19,7 +18,6 @@ from recalld.supervisor.index.hit import SearchResult
 from recalld.supervisor.operations.history import adder
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.llm import Prompt
-from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import render_json
 from recalld.supervisor.workspace import Workspace
 from recalld.worker.desk import FolderDesk
@@ -28,6 +26,7 @@ from recalld.worker.providers import Completion, Usage
 from tests.crash.explorer import Explorer
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.model_disk import ModelDisk
+from tests.crash.test_files_crash import refuse_each_call
 from tests.world import WITH_MODEL, Clock, EventList, at, message
 
 pytestmark = pytest.mark.proof
@@ -167,13 +166,4 @@ def test_each_input_is_answered_once_after_any_crash(case: type[Answering]) -> N
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
 def test_each_input_is_answered_once_after_any_io_error(error: int) -> None:
-    whole = Answering().started()
-    Answering().work(whole)
-    for number in range(whole.operations):
-        case = Answering()
-        disk = case.started()
-        disk.fail(number, error)
-        with contextlib.suppress(OSError, SupervisorError):
-            case.work(disk)
-        case.recover(disk)
-        assert case.check(disk, disk.acks) == [], disk.log
+    refuse_each_call(Answering, error)

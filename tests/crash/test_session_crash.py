@@ -54,6 +54,7 @@ class Overflowing(Case):
     """Of twelve messages eight overflow, three at first; the model words its line anew at each call."""
 
     start: ClassVar = {"history.json": render_json(TALK[:7]), ".recalld/空": b"", "memory.md": "- 喝茶\n".encode()}
+    folders: ClassVar = ("", ".recalld", ".recalld/sessions")
 
     def __init__(self) -> None:
         self.calls = 0
@@ -75,7 +76,6 @@ class Overflowing(Case):
 
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)
-        Honest(disk, "second").sweep(disk.root / ".recalld/sessions")
         disk.plant("history.json", render_json(TALK))
         self.step(self.lines(disk, "second"))
         self.step(self.lines(disk, "second"))
@@ -160,7 +160,6 @@ class Continuing(Overflowing):
 
     def recover(self, disk: ModelDisk) -> None:
         Case.recover(self, disk)
-        Honest(disk, "second").sweep(disk.root / ".recalld/sessions")
         disk.plant("history.json", render_json(self.TALK))
         self.continue_it(disk, "second")
 
@@ -194,7 +193,7 @@ def test_session_lines_tell_each_message_once_after_any_crash(case: type[Overflo
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
 @pytest.mark.parametrize("case", [Overflowing, Asking, Continuing])
 def test_session_lines_tell_each_message_once_after_any_io_error(case: type[Overflowing], error: int) -> None:
-    refuse_each_call(case(), error)
+    refuse_each_call(case, error)
 
 
 def test_session_lines_are_told_under_the_lock_of_the_session_alone() -> None:
