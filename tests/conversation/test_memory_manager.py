@@ -17,8 +17,8 @@ from recalld.supervisor.conversation.memory_manager import MemoryManager, TaskMe
 from recalld.supervisor.conversation.running import read_said
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.config import Config, make_workspace
-from recalld.supervisor.protocol.config_keys import Conversation, Llm, Privacy
-from recalld.supervisor.storage.errors import BadConfig, NoSummary
+from recalld.supervisor.protocol.config_keys import Conversation, Llm
+from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result
 from tests.world import Clock, EventList, at
@@ -127,17 +127,6 @@ def test_task_memory_is_freed_at_its_end_and_never_enters_the_conversation():
     assert talk.message_buffer == [{"role": "system", "content": SYSTEM}]
 
 
-@pytest.mark.feature("004.5")
-def test_context_sums_up_what_is_due_and_asks_once_for_the_same_input():
-    talk = manager(lambda _: SUMMARY, *(TALK * 26), question("还有？"), keep=3)
-
-    first = talk.context()
-    assert talk.context() == first
-    assert len(prompts(talk)) == 1
-    assert [one["role"] for one in first] == ["system", *["user", "assistant"] * 3, "user"]
-    assert not talk.needs_summary()
-
-
 # ── what is added ────────────────────────────────────────────────────────────
 
 
@@ -161,30 +150,17 @@ def test_add_takes_a_system_prompt_that_is_said_again_once():
 # ── what a model may do ──────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("said", "reason"),
-    [
-        (RuntimeError("502"), "provider"),
-        ("", "empty"),
-        (EXAMPLE, "vague"),
-        ("用户：我对花生过敏\n助手：好的", "transcript"),
-    ],
-)
+@pytest.mark.parametrize(("said", "reason"), [(RuntimeError("502"), "provider"), (EXAMPLE, "vague")])
 def test_context_leaves_summary_and_buffer_where_the_model_fails(said, reason):
     clock = Clock(NOW)
     events = EventList(clock)
-    answers = iter([SUMMARY, *[said] * 2, SUMMARY])
-    talk = manager(lambda _: next(answers), *TALK, events=events, clock=clock)
-    talk.summarize()
-    for message in TALK * 26:
-        talk.add(message)
-    before = talk.pending
-
+    answers = iter([said, said, SUMMARY])
+    talk = manager(lambda _: next(answers), *(TALK * 26), events=events, clock=clock)
     talk.context()
     talk.context()  # it waits
 
-    assert (talk.conversation_summary, talk.pending) == (SUMMARY, before)
-    assert events.all[1:] == [("conversation_failed", {"reason": reason, "attempts": 1})]
+    assert (talk.conversation_summary, len(talk.pending)) == ("", 52)
+    assert events.all == [("conversation_failed", {"reason": reason, "attempts": 1})]
     with pytest.raises(NoSummary):
         talk.summarize()  # a person does not wait
     clock.forward(hours=1)
@@ -195,18 +171,11 @@ def test_context_leaves_summary_and_buffer_where_the_model_fails(said, reason):
     assert events.all[-1] == ("conversation_summarised", {"messages": 62, "tokens": estimate_tokens(SUMMARY)})
 
 
-def test_summarize_asks_nothing_for_courtesies_and_hides_secrets():
+def test_summarize_asks_nothing_for_courtesies():
     talk = manager(lambda _: SUMMARY, question("好的"), answer("收到"), question("👍"), answer("嗯嗯"))
 
     assert talk.summarize()
     assert (prompts(talk), talk.conversation_summary, talk.pending) == ([], "", [])
-    told = [*TALK, question("数据库密码是 hunter2-demo"), answer("记下了。")]
-    for redact, is_shown in (("llm", False), ("off", True)):
-        secret = manager(
-            lambda _: SUMMARY, *told, config=Config(privacy=Privacy(redact=redact), conversation=Conversation(keep_turns=0))
-        )
-        secret.summarize()
-        assert ("hunter2" in prompts(secret)[0]) is is_shown
 
 
 def test_memory_manager_without_a_model_keeps_all_and_warns_once():
@@ -243,13 +212,6 @@ def test_conversation_uses_the_prompts_and_the_log_of_the_workspace(memory):
     assert '"event": "conversation_summarised", "messages": 2' in (root / "log.jsonl").read_text(encoding="utf-8")
 
 
-def test_conversation_refuses_a_prompt_without_its_placeholder_at_once(memory):
-    (memory.workspace.paths.root / "prompts/running-summary.en.md").write_text("{current_summary}", encoding="utf-8")
-
-    with pytest.raises(BadConfig, match="new_dialogue_content"):
-        memory.conversation()
-
-
 # ── threads and coroutines ───────────────────────────────────────────────────
 
 
@@ -278,27 +240,6 @@ def test_context_does_not_block_the_loop_that_writes_the_summary():
 
     before, after = asyncio.run(inside())
     assert len(before) > len(after) == 1
-
-
-def test_summarize_returns_at_once_while_another_thread_writes():
-    has_begun, gate = threading.Event(), threading.Event()
-
-    def script(_):
-        has_begun.set()
-        gate.wait(10)
-        return SUMMARY
-
-    talk = manager(script, *TALK)
-    first = threading.Thread(target=talk.summarize, daemon=True)
-    first.start()
-    assert has_begun.wait(10)
-    assert not talk.summarize()
-    gate.set()
-    first.join(10)
-
-    talk.add(question("花生过敏怎么办？"))
-    talk.add(answer("不吃花生。"))
-    assert talk.summarize()
 
 
 def test_context_works_inside_a_running_event_loop():

@@ -11,7 +11,7 @@ from recalld.supervisor.conversation.session_lines import extract_line
 from recalld.supervisor.conversation.sessions import session_digest
 from recalld.supervisor.protocol.marks import is_shared
 from recalld.supervisor.protocol.task_material import only_says_back
-from recalld.supervisor.storage.errors import BadFile, BadRequest, NoSummary
+from recalld.supervisor.storage.errors import BadFile, NoSummary
 from tests.conversation.talk import Scripted, fenced
 from tests.world import GOOD_SUMMARY, WITH_MODEL, WITHOUT_MODEL, World, message, talk
 
@@ -80,15 +80,6 @@ def test_summarize_again_takes_only_what_is_new_unless_told(world: World, memory
 
     assert [one.text.rpartition("；")[2] for one in (first, second, anew) if one] == ["共四条", "共二条", "共六条"]
     assert len(lines(world)) == 3
-
-
-@pytest.mark.parametrize("session", ["没有这个会话", "../../etc/passwd", "x" * 500, ""])
-def test_summarize_refuses_a_session_that_no_message_names(world: World, memory: Memory, session: str) -> None:
-    world.write(said(2))
-    with pytest.raises(BadRequest) as refused:
-        memory.summarize(session, llm=Scripted(lambda _: LINE))
-    assert refused.value.exit_code == 64
-    assert lines(world) == []
 
 
 @pytest.mark.parametrize("session", ["../../etc|passwd", "一\n二", "长" * 500])
@@ -223,22 +214,6 @@ def test_overflow_leaves_a_session_to_the_process_that_has_it(world: World, memo
     assert (found, len(lines(world))) == ([None], 1)
 
 
-def test_overflow_line_of_a_killed_process_is_written_by_the_next(world: World, memory: Memory, monkeypatch) -> None:
-    world.write(said(120))
-    monkeypatch.setattr(type(world.ws.long_term), "append", killed)
-    with pytest.raises(KeyboardInterrupt):
-        memory.summarize_overflow(SESSION, llm=Numbered())
-    monkeypatch.undo()
-    assert lines(world) == []
-    model = Numbered()
-    assert memory.summarize_overflow(SESSION, llm=model) is None
-    assert (model.prompts, lines(world)) == ([], [f"2026-01-31|auto-overflow|{LINE}；第 1 次"])
-
-
-def killed(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 def test_turn_goes_on_where_overflow_can_not_and_an_event_says_why(world: World) -> None:
     world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n')
     world.write(said(103))
@@ -293,18 +268,6 @@ def test_turn_sums_up_a_session_past_its_characters(world: World) -> None:
     assert marker(world) == messages[1]["id"]
 
 
-def test_greeting_makes_no_line_without_a_model(world: World) -> None:
-    world.reopen(WITHOUT_MODEL)
-    world.write(
-        [
-            message("g1", "2026-01-30T09:00", "你好呀", session=SESSION),
-            message("g2", "2026-01-30T09:01", "你好！有什么可以帮你的吗？", "assistant", session=SESSION),
-        ]
-    )
-    assert Memory(world.ws, clock=world.clock).summarize(SESSION) is None
-    assert lines(world) == []
-
-
 # ── what was said back ───────────────────────────────────────────────────────
 
 
@@ -317,15 +280,12 @@ GIVEN = (
 @pytest.mark.parametrize(
     ("answer", "is_said_back"),
     [
-        ("你的发布会定在12月15日，在星海厅。", True),
         ("发布会定在12月15日。你对花生过敏，虾也不能吃。", True),
         ("Your backups go to the Synology in the attic.", True),
         ("发布会定在12月16日。", False),
         ("发布会不在12月15日。", False),
         ("发布会定在12月15日。门票我发到群里了。", False),
-        ("备份放在 Hetzner。", False),
         ("好的。", False),
-        ("", False),
     ],
 )
 def test_only_says_back(answer, is_said_back):
@@ -335,33 +295,20 @@ def test_only_says_back(answer, is_said_back):
 def test_forty_turns_in_which_the_assistant_repeats_memory_teach_nothing(world: World) -> None:
     world.reopen(f"{WITH_MODEL}[recall]\ntimeout_ms = 60000\n")
     world.put("memory.md", "2026-01-10|web-chat|发布会定在12月15日，星海厅\n")
-    said = []
     for n in range(40):
         world.save_receipt(world.inject("发布会定在哪天？"))
-        at = world.clock().astimezone(world.ws.zone)
-        said.append(message(f"q{n}", f"{at:%Y-%m-%dT%H:%M}", f"发布会定在哪天？第{n}次问"))
-        said.append(message(f"a{n}", f"{at:%Y-%m-%dT%H:%M}", "你的发布会定在12月15日，在星海厅。", role="assistant"))
+        at = world.clock().isoformat()
+        world.add(
+            message(f"q{n}", at, f"发布会定在哪天？第{n}次问"),
+            message(f"a{n}", at, "你的发布会定在12月15日，在星海厅。", "assistant"),
+        )
         world.forward(minutes=3)
-    world.write(said)
-    given: list[str] = []
-
-    def write(messages: list[dict[str, str]]) -> str:
-        given.extend(one["content"] for one in messages)
-        return ""
-
-    world.ws.session_lines.summarize("", write, world.clock())
-    assert given
-    assert not any("星海厅" in one for one in given)
-    prompts: list[str] = []
-
-    def summarise(*asked: object) -> str:
-        prompts.append(repr(asked))
-        return GOOD_SUMMARY
-
-    world.model.script = summarise
-    world.archive(everything=True)
+    asked: list[object] = []
+    world.ws.session_lines.summarize("", lambda messages: f"{asked.append(messages) or ''}", world.clock())
+    world.model.script = lambda *_: GOOD_SUMMARY
     world.forward(days=40).settle()
-    assert not any("星海厅" in one for one in prompts)
-    assert (world.root / "memory.md").read_text(encoding="utf-8") == "2026-01-10|web-chat|发布会定在12月15日，星海厅\n"
-    filed = [block.text for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name)]
-    assert sum("星海厅" in text for text in filed) == 40
+    assert asked
+    assert world.model.requests
+    assert "星海厅" not in f"{asked} {world.model.requests}"
+    assert lines(world) == ["2026-01-10|web-chat|发布会定在12月15日，星海厅"]
+    assert sum("星海厅" in text for text in world.archived_texts()) == 40

@@ -76,14 +76,6 @@ def test_session_memory_continues_where_the_session_is(world: World, memory: Mem
     assert [one["session"] for one in json.loads((world.root / "history.json").read_bytes())] == [SESSION] * 13
 
 
-@pytest.mark.parametrize("wrong", [{"role": "user"}, {"content": "没有角色"}, question("长" * 9000)])
-def test_session_memory_refuses_what_is_no_message_and_adds_nothing(world: World, memory: Memory, wrong: dict) -> None:
-    talk = memory.conversation(session=SESSION)
-    with pytest.raises(ValueError, match=r"no message|window"):
-        talk.add(wrong)
-    assert json.loads(world.read("history.json") or b"[]") == []
-
-
 # ── the file of the session ──────────────────────────────────────────────────
 
 
@@ -126,9 +118,6 @@ def test_session_memory_is_continued_by_one_process_at_a_time(world: World, memo
 # ── what is summed up ────────────────────────────────────────────────────────
 
 
-AHEAD = {"nine hours, in local times without an offset": timedelta(hours=9), "a year": timedelta(days=365)}
-
-
 def told(model: Scripted) -> list[int]:
     """The facts that a model was told, in their order; what it had summed up before counts once."""
     return list(dict.fromkeys(n for prompt in model.prompts for n in facts(fenced(prompt)[-1])))
@@ -159,29 +148,6 @@ def test_session_with_the_marker_of_0_9_0_is_summed_up_again(world: World) -> No
     model = telling()
     assert memory.summarize(SESSION, llm=model)
     assert {*told(model)} == {*range(20)}
-
-
-@pytest.mark.parametrize("ahead", AHEAD.values(), ids=AHEAD)
-def test_messages_of_a_clock_that_was_ahead_hide_none_that_come_later(world: World, ahead: timedelta) -> None:
-    start = world.clock()
-    early = [sent(n, start - timedelta(hours=1) + timedelta(minutes=n) + ahead) for n in range(20)]
-    world.write(early)
-    memory = Memory(world.ws, clock=world.clock)
-    talk = memory.conversation(telling(), session=SESSION)
-    assert talk.summarize()
-    covered, _ = places(memory)
-    later = [sent(n, start + timedelta(minutes=n)) for n in range(20, 60)]
-    world.write([*early, *later])
-    world.forward(minutes=80)  # the talk goes on
-
-    summed_up, shown = places(memory)
-    assert set(covered) <= {*summed_up}
-    assert {*range(20, 60)} <= {*shown}
-    context = json.dumps(memory.context("还有吗？", session=SESSION).messages, ensure_ascii=False)
-    assert {*range(30, 60, 2)} <= {*facts(context)}  # the user's; of the assistant's those that are near enough
-    model = telling()
-    assert memory.summarize(SESSION, llm=model)
-    assert {*range(20, 60)} <= {*told(model)}
 
 
 class Talks:

@@ -100,31 +100,19 @@ def test_summarize_conversation_leaves_room_in_the_models_context(tokens):
 
 
 @pytest.mark.feature("000.20")
-@pytest.mark.parametrize("said", ["无需记录", "无需记录。", "**无需记录**", "Nothing to record."])
-@pytest.mark.parametrize(
-    "talk",
-    [
-        [question("你好呀"), answer("你好！有什么可以帮你的吗？")],
-        [question("今天下雨吗？"), answer("小雨，24 度")],
-        [question("what time is my favourite show on tonight"), answer("At 21:00.")] * 12,
-        TALK,
-    ],
-)
-def test_summarize_conversation_believes_nothing_to_record_and_asks_once(said, talk):
+@pytest.mark.parametrize("said", ["**无需记录**", "Nothing to record."])
+def test_summarize_conversation_believes_nothing_to_record_and_asks_once(said):
     model = Scripted(lambda _: said)
-    assert summarize(model, talk) == ""
+    assert summarize(model, TALK * 12) == ""
     assert len(model.prompts) == 1
-    assert summarize(model, talk, "旧的；一行") == "旧的；一行"
+    assert summarize(model, TALK, "旧的；一行") == "旧的；一行"
 
 
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
         ("", "empty"),
-        ("<think>用户要总结</think>", "thought"),
         ("抱歉，我无法协助处理该请求。", "refused"),
-        ("502 Bad Gateway\n\nnginx/1.24.0", "vague"),
-        ('{"summary": "API"}', "data"),
         ("花" * 1_000_000, "refused"),
         ("- 用完整的句子写，几件事之间用“；”隔开，比对话短得多。", "vague"),
         (RuntimeError("密钥 sk-demo"), "provider"),
