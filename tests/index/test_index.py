@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -18,7 +15,6 @@ from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.manifest import Changes
 from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.errors import BadFile
-from tests.patience import PATIENCE_S
 from tests.world import WITH_MODEL, WITHOUT_MODEL, FaultyDisk, message
 
 ROOT = Path(__file__).parents[2]
@@ -58,14 +54,6 @@ def test_index_adds_a_saved_file_and_drops_a_deleted_one(filled):
     note.unlink()
     filled.refresh()
     assert filled.found_texts("电钢琴多少钱") == []
-
-
-def test_index_finds_a_file_moved_to_originals_before_the_next_update(filled):
-    (path,) = (filled.root / "memory").glob("2026-01-30-*.md")
-    target = filled.paths.original(path.name)
-    target.parent.mkdir(parents=True)
-    path.rename(target)
-    assert filled.found_paths("花生") == [filled.paths.relative(target)]
 
 
 def test_index_finds_a_cited_file_as_it_is_now_beside_many_changed_ones(filled):
@@ -223,38 +211,18 @@ def test_index_finds_every_committed_file_beside_two_writers(filled):
     ] == []
 
 
-@pytest.mark.proof
 def test_index_keeps_the_old_commit_after_an_interrupt(filled):
-    for n in range(4000):
+    for n in range(200):
         filled.note(f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴，备份到 /srv/data/{n}。\n")
     before = (filled.root / ".recalld/index/meta.json").read_bytes()
-    # it stops itself, as Control-C would, after the thousandth group
-    program = (
-        "import os, signal, sys\n"
-        "from pathlib import Path\n"
-        "from recalld.supervisor.storage.clock import utc_now\n"
-        "from recalld.supervisor.storage.control import Control\n"
-        "from recalld.supervisor.workspace import open_workspace\n"
-        f"ws = open_workspace(Path({str(filled.root)!r}), {{}}, utc_now)\n"
-        "kill = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"
-        "ws.searcher.refresh(control=Control(progress=kill))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=PATIENCE_S, check=False)
-    assert done.returncode == -signal.SIGINT or b"KeyboardInterrupt" in done.stderr
+
+    def interrupt(_what, done, _of):
+        if done == 100:
+            raise KeyboardInterrupt
+
+    filled.control = Control(progress=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        filled.refresh()
     assert (filled.root / ".recalld/index/meta.json").read_bytes() == before
-    assert filled.reopen().refresh(5.0) == Changes(read=4000)
+    assert filled.reopen().refresh(5.0) == Changes(read=200)
     assert not filled.events.of("index_damaged")
-
-
-@pytest.mark.proof
-def test_search_command_answers_two_processes_at_once(filled):
-    for n in range(200):
-        filled.note(f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴 zz{n:03d}a。\n")
-    command = [sys.executable, "-P", "-m", "recalld", "-w", str(filled.root), "search", "zz007a", "--json"]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "RECALLD_RECALL_TIMEOUT_MS": "60000", "LC_ALL": "en_US.UTF-8"}
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) for _ in range(2)]
-    answers = [one.communicate(timeout=PATIENCE_S) for one in both]
-    assert all(one.returncode == 0 for one in both)
-    assert all(b"idea-7.md" in out for out, _ in answers)
-    # the one that finds the index being written holds the newest files alone, and says so
-    assert {err for _, err in answers if not err.startswith(b"recalld: not all of memory could be searched: ")} <= {b""}

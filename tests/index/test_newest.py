@@ -20,7 +20,7 @@ COSTS = "took the first levothyroxine, 50 micrograms, the gp wants bloods"
 COSTS_NOW = "the gp rang about the bloods, up to 75 micrograms levothyroxine"
 
 
-def ordered(question, *texts, roles=(), days=(), scores=(), alike=None, names=(), alike_of=None):
+def ordered(question, *texts, roles=(), days=(), alike=None):
     """Return the texts, of one day after another and each scored half of the one before, in the order of the answer."""
     found = []
     for n, text in enumerate(texts):
@@ -28,22 +28,11 @@ def ordered(question, *texts, roles=(), days=(), scores=(), alike=None, names=()
         day, role = TODAY + timedelta(days=days[n] if days else n), (*roles, *["user"] * len(texts))[n]
         passage = Passage(path="", start=1, end=1, text=text, tier="dated", day=day, role=role)
         one = Document(str(n), "", passage, (" ".join(words), "", ""), n + 1)
-        found.append(Scored(one, ScoreParts(scores[n] if scores else 8.0 * 0.5**n)))
-    query, parts = parse_query(question, TODAY), alike if isinstance(alike, dict) else dict.fromkeys(alike or (), 1.0)
-    near = None if alike is None else {1: {n + 1: part for n, part in parts.items()}}
-    ranked = newest_first(query, users_first(query, found), alike_of or near, {1: frozenset(names)})
+        found.append(Scored(one, ScoreParts(8.0 * 0.5**n)))
+    query = parse_query(question, TODAY)
+    near = None if alike is None else {1: {n + 1: 1.0 for n in alike}}
+    ranked = newest_first(query, users_first(query, found), near, {1: frozenset()})
     return [texts[int(one.candidate.group)] for one in ranked]
-
-
-@pytest.mark.parametrize(
-    ("question", "old", "new"),
-    [
-        ("when is the launch", "the launch is on the 1st of December", "Correction: the launch is on the 15th of December"),
-        ("发布是哪天", "发布定在十二月一日", "更正：发布定在十二月十五日"),
-    ],
-)
-def test_newest_first_puts_a_correction_of_the_same_day_first(question, old, new):
-    assert ordered(question, old, new, days=(0, 0)) == [new, old]
 
 
 def test_newest_first_needs_nearness_by_meaning_where_that_is_known():
@@ -58,11 +47,6 @@ def test_newest_first_needs_nearness_by_meaning_where_that_is_known():
         ("how many micrograms did I take first", (COSTS, COSTS_NOW), ()),  # it asks what was
         ("how many micrograms do I take", (COSTS, "the gp rang about the bloods"), ()),  # no change is told
         ("how many micrograms do I take", (COSTS, COSTS_NOW), ("user", "assistant")),  # the user did not say so
-        (
-            "when is Arjun's birthday",
-            ("Arjun has his birthday on 4 December", "Iris: her birthday party is now on 13 December"),
-            (),
-        ),
         ("妞妞游泳课周几", ("妞妞的游泳课每周三上", "乐乐的游泳课改到周五了"), ()),
         ("what day is Nina's swimming", ("Nina has her swimming on Wednesdays", "Leo's swimming moved to Fridays"), ()),
         ("fern 的端口", ("fern 是 hetzner 的服务器，端口 8000", "moss 是 hetzner 的服务器，端口换 8011"), ()),
@@ -78,7 +62,7 @@ def test_newest_first_leaves_what_only_looks_alike(question, texts, roles):
         (
             "when was the launch originally",
             "the launch is on the 1st of December",
-            "launch slipped, it is the 15th of December",
+            "it slipped, the launch is the 15th of December",
         ),
         ("护照以前放在哪", "护照放在书房第二个抽屉", "护照收进保险箱里了"),
     ],
@@ -106,12 +90,13 @@ def test_asks_past_by_a_day_that_is_over():
 
 
 @pytest.mark.parametrize(
-    ("question", "old", "new"),
+    ("question", "old", "new", "days"),
     [
-        ("when is the launch", "the launch is on the 1st of December", "launch slipped, it is the 15th of December"),
-        ("牙医现在约的哪天", "牙医约在九月十二号下午三点", "牙医那边来电话，挪到九月二十六号了"), ("项目经理是谁", "项目经理是孙洁", "孙洁调走了，项目经理是郭磊"),
-        ("车现在停在哪里", "我把车停在B区118", "车停C区26了，别忘了"), ("车停哪里", "车停在B区12了", "今天车改停到C区26了"), ("我妈体检哪天", "妈妈体检在22号", "妈妈体检改到25号了"),
+        ("when is the launch", "the launch is on the 1st of December", "launch slipped, it is the 15th of December", (0, 1)),
+        ("when is the launch", "the launch is on the 1st of December", "Correction: the launch is on the 15th", (0, 0)),
+        ("发布是哪天", "发布定在十二月一日", "更正：发布定在十二月十五日", (0, 0)), ("项目经理是谁", "项目经理是孙洁", "孙洁调走了，项目经理是郭磊", (0, 1)),
+        ("车现在停在哪里", "我把车停在B区118", "车停C区26了，别忘了", (0, 1)), ("我妈体检哪天", "妈妈体检在22号", "妈妈体检改到25号了", (0, 1)),
     ],
 )  # fmt: skip
-def test_newest_first_puts_the_newer_of_two_about_the_same_thing_first(question, old, new):
-    assert ordered(question, old, new) == [new, old]
+def test_newest_first_puts_the_newer_of_two_about_the_same_thing_first(question, old, new, days):
+    assert ordered(question, old, new, days=days) == [new, old]
