@@ -141,6 +141,28 @@ def test_refresh_skips_an_unreadable_file_and_reports_it_once(filled, disk):
     assert len(asks(filled, "电钢琴").hits) == 2
 
 
+def test_recall_leaves_out_only_the_files_of_an_unreadable_folder(filled, disk):
+    filled.note("trips/japan.md", "去京都看红叶。\n")
+    filled.refresh()
+    forbid(disk, "trips")
+    assert asks(filled, "红叶").hits == ()
+    filled.refresh()
+    assert asks(filled).hits
+    assert filled.events.of("file_unread")
+
+
+def test_refresh_skips_a_file_that_changes_at_every_read(filled):
+    def write_on(_call, path):
+        if path.name == "log.md":
+            path.write_text(f"{path.read_text()}还在写。\n")
+
+    filled.note("log.md", "一直在写。\n")
+    filled.reopen(disk=FaultyDisk("read", refuses=write_on))
+    filled.refresh()
+    assert asks(filled).hits
+    assert filled.events.of("file_unread") == [{"files": 1, "file": "memory/log.md", "why": "Busy"}]
+
+
 def test_refresh_skips_and_reports_a_note_of_fifty_megabytes(filled):
     with open(filled.root / "memory/heap.md", "wb") as file:
         file.truncate(50_000_000)
