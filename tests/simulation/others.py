@@ -89,16 +89,16 @@ def write_back_old(world: SimulatedWorld, old: Sequence[dict[str, Any]], said: S
     world.in_order = False
     put(world, [*old, *(one.raw for one in said)])
     world.unseen = [*said]
-    _may_be_said_again(world, old)
+    _may_be_said_again(world, [text_of(one) for one in old if not (one.get("id") or one.get("createdAt"))])
     texts = {str(one.get("id")): one.get("text") for one in old}
     written = world.filed()
     # of a message that is still being written the newest words count, and these are now the old ones
     world.promised = [one for one in world.promised if texts.get(one.id, one.text) == one.text or (one.id, one.text) in written]
 
 
-def _may_be_said_again(world: SimulatedWorld, raws: Sequence[dict[str, Any]]) -> None:
+def _may_be_said_again(world: SimulatedWorld, texts: Iterable[str]) -> None:
     """Of words without an id and a time it can't be told whether they were said once more."""
-    for text in (text_of(one) for one in raws if not (one.get("id") or one.get("createdAt"))):
+    for text in texts:
         if text in world.repeated:
             world.repeated[text][1] += 1
 
@@ -148,8 +148,8 @@ def write_broken(world: SimulatedWorld, said: Sequence[WindowMessage]) -> None:
         said = said[:-1]
     if read_or_none(data.encode()) is None:
         come(world, said)
-        if world.disk.refuse is not never:  # the journal may know them, and their ids could not be written into the file
-            _may_be_said_again(world, history)
+        if world.disk.refuse is not never:  # the copies that it is restored from lack the ids that could not be written
+            _may_be_said_again(world, world.repeated)
         world.disk.plant("history.json", data.encode())
         world.owed += said
         world.broken_with = said
