@@ -76,10 +76,11 @@ def disconnect(of: Machine, client: str) -> None:
     of.apply(of.removals(client))
 
 
-def written(path: Path, text: str) -> bytes:
+def written(path: Path, text: str | bytes) -> bytes:
+    data = text if isinstance(text, bytes) else text.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode())
-    return text.encode()
+    path.write_bytes(data)
+    return data
 
 
 def settings(home: Path) -> dict[str, bytes]:
@@ -112,15 +113,6 @@ def test_connect_and_disconnect_leave_json_settings_as_they_were(home, client, n
         before = {path: json.loads(data or b"{}") for path, data in before.items()}
         after = {path: json.loads(data) for path, data in after.items()}
     assert after == before
-
-
-def test_connect_shows_no_line_that_it_only_writes_in_another_form(home):
-    of = machine(home)
-    written(home / ".claude.json", '{"env": {"KEY": "sk-1234"}, "mcpServers": {"a": {"command": "b"}}}')
-    change = next(change for change in of.changes("claude-code") if change.file.name == ".claude.json")
-    lines = [*changed_lines(change)]
-    assert any("recalld" in line for line in lines)
-    assert not any("sk-1234" in line for line in lines)
 
 
 @pytest.mark.parametrize("last", ['"KEY": "sk-1234"', '"env": {"KEY": "sk-1234"}', '"keys": ["a", "sk-1234"]', '"env": {}'])
@@ -178,13 +170,17 @@ def test_connect_and_disconnect_leave_a_prompt_as_it_was(home, name):
     assert path.read_bytes() == before + b"\n" * (name == "no line break")
 
 
+@pytest.mark.parametrize("workspace", ["memory", "old"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_connect_makes_missing_files_and_disconnect_deletes_them(home, client):
+def test_disconnect_deletes_the_files_that_connect_has_made(home, client, workspace):
+    connect(machine(home, workspace), client)
     of = machine(home)
     connect(of, client)
-    assert len(without_state(settings(home))) == len(of.changes(client))
+    assert len([name for name in settings(home) if "connections.json" not in name]) == len(of.changes(client))
+    for path in json_files(of, client):
+        path.write_text(json.dumps(json.loads(path.read_text())))  # a client writes it again
     disconnect(of, client)
-    assert without_state(settings(home)) == {}
+    assert [name for name in settings(home) if "connections.json" not in name] == []
 
 
 def test_disconnect_takes_its_hook_out_of_a_group_that_a_person_made(home):
@@ -213,24 +209,6 @@ def test_a_server_of_that_name_that_is_not_recallds_is_left(home, name, client, 
         of.changes(client)
     disconnect(of, client)
     assert (home / name).read_bytes() == before
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_disconnect_deletes_files_that_an_earlier_workspace_has_made(home, client):
-    connect(machine(home, "old"), client)
-    of = machine(home)
-    connect(of, client)
-    disconnect(of, client)
-    assert [name for name in settings(home) if "connections.json" not in name] == []
-
-
-def test_disconnect_deletes_a_file_it_made_though_it_was_written_again(home):
-    of = machine(home)
-    connect(of, "codex")
-    for path in json_files(of, "codex"):
-        path.write_text(json.dumps(json.loads(path.read_text())))
-    disconnect(of, "codex")
-    assert without_state(settings(home)) == {}
 
 
 @pytest.fixture
@@ -292,43 +270,49 @@ def test_connect_brings_another_workspace_up_to_date(home):
         assert str(of.paths.root) in text
 
 
+NO_SETTINGS = (
+    *("no json", "[1]", '"text"', "{", '{"a"}', '{"a": }', '{"a": 1 "b": 2}', '{"a": 1,, "b": 2}', "{} {}", '{"a": 1}}'),
+    *('{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": {"Stop": "x"}}', '{"hooks": 5}', '{"a": 1, "a": 2}'),
+    *('{"a": "b', '{"a": ' * 200, "\x00", '{"hooks": {"Stop": [], "Stop": []}}', '{"备注": "x"}'.encode("gbk")),
+    *('{"a": 1, // old\n}', '{"a": 1,}', "{a: 1}", '{"a": 1e400}'),  # the clients read no comments either
+)
+NO_TOML = ("model = ", "mcp_servers = { x = { command = 'y' } }\n", "[mcp_servers]\nrecalld = 5\n[[mcp_servers]]\n")
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("client", "name", "text"),
     [
-        *("no json", "[1]", '"text"', "{", '{"a"}', '{"a": }', '{"a": 1 "b": 2}', '{"a": 1,, "b": 2}', "{} {}", '{"a": 1}}'),
-        *('{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": {"Stop": "x"}}', '{"hooks": 5}', '{"a": 1, "a": 2}'),
-        *('{"a": "b', '{"a": ' * 200, "\x00", '{"hooks": {"Stop": [], "Stop": []}}'),
-        *('{"a": 1, // old\n}', '{"a": 1,}', "{a: 1}", '{"a": 1e400}'),  # the clients read no comments either
+        *(("claude-code", ".claude/settings.json", text) for text in NO_SETTINGS),
+        *(("codex", ".codex/config.toml", text) for text in NO_TOML),
     ],
 )
-def test_connect_leaves_settings_that_it_can_not_change(home, text):
-    of = machine(home)
-    path = home / ".claude" / "settings.json"
-    before = written(path, text)
+def test_connect_leaves_settings_that_it_can_not_change(home, client, name, text):
+    written(home / name, text)
+    before = settings(home)
     with pytest.raises(BadFile):
-        of.changes("claude-code")
-    assert path.read_bytes() == before
-    assert not (home / ".claude.json").exists()
+        machine(home).changes(client)
+    assert settings(home) == before
 
 
-def test_connect_refuses_toml_that_no_table_can_be_added_to(home):
-    of = machine(home)
-    for text in ("model = ", "mcp_servers = { x = { command = 'y' } }\n", "[mcp_servers]\nrecalld = 5\n[[mcp_servers]]\n"):
-        before = written(home / ".codex" / "config.toml", text)
-        with pytest.raises(BadFile):
-            of.changes("codex")
-        assert (home / ".codex" / "config.toml").read_bytes() == before
-
-
-def test_connect_refuses_a_read_only_file_and_one_in_another_encoding(home):
-    path = home / ".claude" / "settings.json"
-    written(path, "{}")
-    path.chmod(0o444)
-    with pytest.raises(NoPermission):
+def test_connect_names_the_line_that_is_no_json(home):
+    written(home / ".claude.json", '{\n  "a": 1,\n  b c\n}')
+    with pytest.raises(BadFile, match="line 3"):
         machine(home).changes("claude-code")
-    path.chmod(0o644)
-    path.write_bytes('{"备注": "x"}'.encode("gbk"))
-    with pytest.raises(BadFile):
+
+
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [
+        (Path.mkdir, BadFile),
+        (lambda place: place.symlink_to("none.json"), BadFile),
+        (lambda place: (place.write_text("{}"), place.chmod(0o444)), NoPermission),
+    ],
+    ids=["a folder", "a dead link", "a read-only file"],
+)
+def test_connect_refuses_what_it_can_not_write(home, place, error):
+    (home / ".claude").mkdir()
+    place(home / ".claude" / "settings.json")
+    with pytest.raises(error):
         machine(home).changes("claude-code")
 
 
@@ -346,14 +330,6 @@ def test_connect_follows_a_link_and_keeps_it_with_the_files_mode(home):
     assert real.stat().st_mode & 0o777 == 0o640
     disconnect(of, "claude-code")
     assert json.loads(real.read_text()) == {"model": "x"}
-
-
-@pytest.mark.parametrize("other", [Path.mkdir, lambda place: place.symlink_to("none.json")], ids=["folder", "dead link"])
-def test_connect_refuses_a_dead_link_and_a_folder(home, other):
-    (home / ".claude").mkdir()
-    other(home / ".claude" / "settings.json")
-    with pytest.raises(BadFile):
-        machine(home).changes("claude-code")
 
 
 @pytest.mark.parametrize(
@@ -437,22 +413,6 @@ def test_each_client_has_a_hook_and_is_known_to_doctor():
     assert tuple(CLIENTS) == connections.CLIENTS
 
 
-def test_connect_names_the_line_that_is_no_json(home):
-    written(home / ".claude.json", '{\n  "a": 1,\n  b c\n}')
-    with pytest.raises(BadFile, match="line 3"):
-        machine(home).changes("claude-code")
-
-
-def test_a_changed_file_is_never_left_half_written(home, monkeypatch):
-    of = machine(home)
-    before = written(home / ".claude.json", '{"model": "x"}')
-    changes = of.changes("claude-code")
-    monkeypatch.setattr(os, "rename", _full)
-    with pytest.raises(Exception, match=r"."):
-        of.apply(changes)
-    assert (home / ".claude.json").read_bytes() == before
-
-
 def test_no_file_is_written_where_a_later_one_has_no_bytes(home):
     of = machine(home)
     changes = of.changes("claude-code")
@@ -461,10 +421,6 @@ def test_no_file_is_written_where_a_later_one_has_no_bytes(home):
     with pytest.raises(BadFile, match="UTF-8"):
         of.apply([*changes[:-1], odd])
     assert settings(home) == before
-
-
-def _full(*_: object, **__: object) -> None:
-    raise OSError(28, "No space left on device")
 
 
 # ── any client that speaks MCP, and clients whose settings recalld does not write ──
