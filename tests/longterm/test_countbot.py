@@ -163,7 +163,7 @@ def test_countbot_tools_have_its_parameters(execute):  # 工具参数
     }
 
 
-@pytest.mark.feature("000.48")
+@pytest.mark.feature("000.26", "000.27", "000.48")
 def test_countbot_tools_write_search_and_read(execute, store):  # 工具执行
     assert execute("memory_write", content="用户偏好Python；项目用FastAPI") == "已写入记忆第 5 行（共 5 条）"
     written = "[5] 2026-02-15|web-chat|用户偏好Python；项目用FastAPI"
