@@ -43,13 +43,9 @@ def service_401(service: Service) -> object:
         return client.get(f"/events?token={service.token}").json()
 
 
-def test_token_is_kept_where_its_owner_alone_can_read_it(service: Service):
-    assert service.world.paths.token.stat().st_mode & 0o777 == 0o600
-    assert len(service.token) >= 43  # 32 bytes
-
-
 def test_token_that_others_could_read_is_replaced(service: Service):
     before = service.token
+    assert len(before) >= 43  # 32 bytes
     service.world.paths.token.chmod(0o644)
     assert service.ask("GET", "/nothing").status_code == 401
     assert service.token != before

@@ -65,10 +65,16 @@ def test_operation_takes_what_its_description_says(service: Service):
         ("write", {"content": ""}, "content"),
         ("day", {"day": "2026-02-30"}, "day"),
         ("redo", {"period": "2026-02-30"}, "period"),
+        ("memory/search", {"keywords": ["x"]}, "keywords"),
+        ("memory/search", {"keywords": "x", "max_results": 10**9}, "max_results"),
+        ("memory/search", {"keywords": "x", "max_results": None}, "max_results"),
+        ("memory/search", {"keywords": "x", "match_mode": "all"}, "match_mode"),
+        ("memory/search", {"keywords": "x", "limit": 1}, "limit"),
     ],
 )
 def test_request_that_is_wrong_is_refused_by_its_field(unchanged: Service, name, body, field):
-    assert unchanged.problem(400, "POST", f"/api/{name}", body)["field"] == field
+    found = unchanged.problem(400, "POST", f"/api/{name}", body)
+    assert (found["field"], len(found["detail"]) < 200) == (field, True)
 
 
 @pytest.mark.parametrize("who", ["chat=party", "chat=group&chat=direct", "group=x"])

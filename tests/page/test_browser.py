@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from recalld.supervisor.interfaces.page.views import PAGES
 from tests.http.service import Service
-from tests.loopback import Handler, Loopback
 from tests.page.browser import NEEDS_CHROMIUM, Reader, chromium, reading
 from tests.page.workspaces import hostile
 from tests.world import message
@@ -51,35 +49,6 @@ def test_token_leaves_the_address_bar_and_becomes_a_cookie(reader):
     assert kept[f"recalld_{reader.site.port}"]["httpOnly"]
     tab = reader.open(f"/days#token={reader.site.token}")
     assert tab.url == f"{reader.site.url}/days"
-
-
-class _Neighbour(Handler):
-    """A program at another port of the machine, which keeps what a browser sends it by itself."""
-
-    got: ClassVar[list[str]] = []
-
-    def do_GET(self) -> None:  # noqa: N802 - the name of http.server
-        self.got.append(self.headers.get("Cookie", ""))
-        self.send_body(200, b"<title>neighbour</title>", ("Content-Type", "text/html"))
-
-
-class _Neighbourhood(Loopback):
-    handler = _Neighbour
-
-
-def test_what_a_browser_sends_another_port_writes_nothing_and_opens_no_api(reader):
-    before = lines(reader.site)
-    with _Neighbourhood() as neighbour:
-        reader.tab.goto(neighbour.url.removesuffix("/v1"))
-    stolen = next(cookie for cookie in _Neighbour.got if f"recalld_{reader.site.port}" in cookie)
-    with reader.site.stranger(Cookie=stolen, Accept="text/html") as thief:
-        for method, path in (("GET", "/api/memory/long-term"), ("PUT", "/api/memory/long-term"), ("POST", "/api/search")):
-            assert thief.request(method, path, json={"content": "x"}).status_code == 401
-        page = thief.get("/long-term?edit=1")
-        assert page.status_code == 200  # a page can ask for no header
-        fields = dict(re.findall(r'name="(form_token|etag)" value="([^"]*)"', page.text))
-        assert thief.post("/long-term", data={**fields, "content": "x"}).status_code == 403
-    assert lines(reader.site) == before
 
 
 def test_page_of_a_visit_that_ended_says_how_to_enter_again(reader):
