@@ -47,10 +47,6 @@ def openai_tools(url: str, key: str) -> Any:
     return client.chat.completions.create(model="m", messages=said, tools=tools).choices[0].message.content
 
 
-def openai_responses(url: str, key: str) -> Any:
-    return openai_of(url, key).responses.create(model="m", input=QUESTION, instructions="简短").output_text
-
-
 def openai_responses_stream(url: str, key: str) -> Any:
     events = openai_of(url, key).responses.create(model="m", input=SAID, stream=True)
     return "".join(one.delta for one in events if one.type == "response.output_text.delta")
@@ -64,10 +60,6 @@ def anthropic_of(url: str, key: str) -> Any:
     import anthropic
 
     return anthropic.Anthropic(base_url=url.removesuffix("/v1"), api_key=key, max_retries=0)
-
-
-def anthropic_messages(url: str, key: str) -> Any:
-    return anthropic_of(url, key).messages.create(model="m", max_tokens=99, messages=SAID, system="简短").content[0].text
 
 
 def anthropic_stream(url: str, key: str) -> Any:
@@ -100,13 +92,6 @@ def litellm_completion(url: str, key: str) -> Any:
     return answer.choices[0].message.content
 
 
-def litellm_stream(url: str, key: str) -> Any:
-    import litellm
-
-    pieces = litellm.completion(model="openai/m", messages=SAID, api_base=url, api_key=key, stream=True)
-    return "".join(one.choices[0].delta.content or "" for one in pieces)
-
-
 def llamaindex_chat(url: str, key: str) -> Any:
     from llama_index.core.llms import ChatMessage
     from llama_index.llms.openai_like import OpenAILike
@@ -115,20 +100,11 @@ def llamaindex_chat(url: str, key: str) -> Any:
     return model.chat([ChatMessage(role="user", content=QUESTION)]).message.content
 
 
-def llamaindex_stream(url: str, key: str) -> Any:
-    from llama_index.core.llms import ChatMessage
-    from llama_index.llms.openai_like import OpenAILike
-
-    model = OpenAILike(model="m", api_base=url, api_key=key, is_chat_model=True)
-    return "".join(one.delta or "" for one in model.stream_chat([ChatMessage(role="user", content=QUESTION)]))
-
-
 CLIENTS = {
     one.__name__: one
     for one in (
-        *(openai_chat, openai_chat_stream, openai_picture, openai_tools, openai_responses, openai_responses_stream),
-        *(openai_models, anthropic_messages, anthropic_stream, anthropic_tools, llm_prompt, litellm_completion),
-        *(litellm_stream, llamaindex_chat, llamaindex_stream),
+        *(openai_chat, openai_chat_stream, openai_picture, openai_tools, openai_responses_stream, openai_models),
+        *(anthropic_stream, anthropic_tools, llm_prompt, litellm_completion, llamaindex_chat),
     )
 }
 

@@ -13,7 +13,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
 from tests.http.service import Service
@@ -125,13 +124,9 @@ def ran(python: str, name: str, url: str, key: str) -> object:
         check=False,
     )
     if done.returncode:
-        print("\n".join(tail(done.stderr.splitlines())), file=sys.stderr)
+        print("\n".join(done.stderr.splitlines()[-8:]), file=sys.stderr)
         return done.returncode
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def tail(lines: Iterable[str]) -> list[str]:
-    return [*lines][-8:]
 
 
 if __name__ == "__main__":
