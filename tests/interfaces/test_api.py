@@ -112,28 +112,16 @@ def test_api_errors_have_one_sentence_and_the_exit_code_of_the_command(memory, w
     assert world.history() == before
 
 
-@pytest.fixture
-def overheard(world: World) -> Memory:
-    """Something told in confidence, and something said in a group on the same day."""
-    world.write(
-        [
-            message("1", "2026-01-28T09:00", "工资条的密码是生日，烤架是奶奶送的，车牌 A12345。"),
-            message("2", "2026-01-28T10:00", "周五烧烤，烤架在老王那里。", session="tg:group:-1", chat="group"),
-        ]
-    )
-    world.settle()
-    world.put("recalld.toml", world.toml + "[context]\nsay_nothing = true\n")
-    return Memory(world.root, environ={}, clock=world.clock)
-
-
 @pytest.mark.parametrize(
     "where", [{"chat": "supergroup"}, {"chat": {"type": "group"}}, {"chat": True}, {"session": "telegram:supergroup:-1"}]
 )
-def test_api_inject_of_an_input_from_a_group_shows_nothing_private(overheard, world, where):
+def test_api_inject_of_an_input_from_a_group_shows_nothing_private(world, where):
+    world.fill([message("1", "2026-01-28T09:00", "工资条的密码是生日，车牌 A12345。")])
+    memory = Memory(world.ws, clock=world.clock)
     world.ask({"id": "i1", "text": "密码是什么？", **where})
-    assert "生日" not in overheard.inject().memory
+    assert "生日" not in memory.inject().memory
     world.ask({"id": "i2", "text": "密码是什么？", "session": "web-1", "chat": None})
-    assert "生日" in overheard.inject().memory
+    assert "生日" in memory.inject().memory
 
 
 @pytest.mark.parametrize("keep_fresh", [True, False])

@@ -81,26 +81,6 @@ def test_append_says_at_a_terminal_what_becomes_of_a_secret(tmp_path: Path, reda
     assert (run_command(call), call.err) == (0, []), "a program reads no sentence"
 
 
-@pytest.mark.parametrize(
-    ("language", "known"),
-    [
-        ("en", ["files with a summary", "earlier texts kept"]),
-        ("zh", ["已有摘要的文件"]),
-    ],
-)
-def test_status_and_fsck_say_it_in_words_that_are_not_of_the_code(tmp_path: Path, capsys, language, known):
-    World(tmp_path, at("2026-01-31T10:00"))
-    said = ""
-    for command in (["status", "--all"], ["fsck"]):
-        assert run_command(Call(["-w", str(tmp_path), *command], {"RECALLD_LANGUAGE": language})) == 0
-        said += capsys.readouterr().out
-    assert [one for one in known if one not in said] == []
-    assert [one for one in ("covered", "unwritten") if one in said] == []
-    assert said.count(known[0]) == 2, "the same thing has one name"
-    assert run_command(Call(["-w", str(tmp_path), "status", "--json"])) == 0
-    assert {"covered", "previous"} <= json.loads(capsys.readouterr().out).keys()
-
-
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("words", LEFT)
 def test_command_that_has_left_says_what_does_its_work_now(tmp_path: Path, capsys, words, language):

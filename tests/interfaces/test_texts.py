@@ -10,28 +10,11 @@ import pytest
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.output import _REASONS, as_text, because, by_name
-from recalld.supervisor.protocol.config import load
-from recalld.supervisor.storage import errors
 from recalld.supervisor.storage.texts import Text, render
 from tests.world import message
 
 HAN = re.compile("[\u4e00-\u9fff]")
 chinese = partial(render, language="zh")
-
-
-def test_a_wrong_configuration_says_in_chinese_where_it_is_no_toml():
-    with pytest.raises(errors.BadConfig) as refused:
-        load("language = “zh”\n".encode(), {})
-    says = "recalld.toml：第 1 行第 12 列：不是合法的 TOML，或者同一个键、同一个小节写了两次；请改正。"
-    assert chinese(refused.value) == says
-
-
-@pytest.mark.parametrize("zone", ["CST", "UTC+8", "Asia/Beijing"])
-def test_an_unknown_zone_names_in_chinese_one_that_is_known(zone):
-    with pytest.raises(errors.BadConfig) as refused:
-        load(f'[archive]\ntimezone = "{zone}"'.encode(), {})
-    assert "Asia/" in chinese(refused.value)
-    assert " or " not in chinese(refused.value)
 
 
 @pytest.mark.parametrize(

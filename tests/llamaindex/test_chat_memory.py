@@ -119,10 +119,8 @@ def test_chat_memory_reset_forgets_messages_and_summary():
     memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
     fill(memory, 30)
     memory.reset()
-
     assert (memory.get(), memory.get_all()) == ([], [])
-    memory.put(said("user", "你好，端口是多少？"))
-    assert texts(memory.get()) == ["你好，端口是多少？"]
+    assert fill(memory, 1) == memory.get()
 
 
 @pytest.mark.feature("002.8")
@@ -137,18 +135,15 @@ def test_chat_memory_keeps_sessions_apart_by_their_key():
     assert SUMMARY in one.get()[0].content
 
 
-def test_chat_memory_continues_over_the_same_store_after_a_restart():
-    store, llm = SimpleChatStore(), Scripted(SUMMARY)
+def test_chat_memory_continues_over_a_store_that_was_kept_in_a_file(tmp_path):
+    store, llm, path = SimpleChatStore(), Scripted(SUMMARY), str(tmp_path / "chats.json")
     memory = build_chat_memory(llm, token_limit=400, chat_store=store)
-    for n in range(30):
-        memory.put(ChatMessage(role="user", content=f"第 {n} 句：我对花生过敏。备份在哪台机器上？"))
-        memory.put(ChatMessage(role="assistant", content=f"第 {n} 个回答：备份在书房的 NAS 上，端口 8443。"))
-        memory.get()
+    put = fill(memory, 30)
     shown, calls = memory.get(), len(llm.prompts)
+    store.persist(path)
 
-    again = build_chat_memory(llm, token_limit=400, chat_store=SimpleChatStore(store=store.store))
-    assert again.get() == shown
-    assert len(again.get_all()) == 60
+    again = build_chat_memory(llm, token_limit=400, chat_store=SimpleChatStore.from_persist_path(path))
+    assert (again.get(), again.get_all()) == (shown, put)
     assert len(llm.prompts) == calls
 
 

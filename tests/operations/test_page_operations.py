@@ -78,18 +78,6 @@ def test_summary_traces_a_line_of_a_month_to_the_day_it_begins_with(world, memor
     assert [line.sources for line in found.lines] == [("2025-10-08",), ("2025-10-09",)]
 
 
-def test_edit_summary_is_a_persons_text_that_a_newer_summary_keeps(world, memory):
-    before = memory.summary("2026-01-10")
-    assert before
-    memory.edit_summary("2026-01-10", "## 部署\n\n这是我写的。", before.etag)
-    world.redo("2026-01-10")
-    world.settle()
-    found = memory.summary("2026-01-10")
-    assert found
-    assert found.text.startswith("## 部署\n\n这是我写的。")
-    assert "30 秒" in found.text
-
-
 def test_edit_summary_refuses_no_summary_and_no_text(memory):
     with pytest.raises(NotFound):
         memory.edit_summary("2026-01-29", "x")
