@@ -65,7 +65,7 @@ SAID = b'"messages": [{"role": "user", "content": "%s"}]' % QUESTION.encode()
         b'{"metadata": {"a": 1, "a": 2}, %s}' % SAID,
     ],
 )
-def test_request_that_gets_no_memory_passes_byte_for_byte_and_so_the_answer(proxied: Proxied, body):
+def test_request_that_gets_no_memory_passes_byte_for_byte(proxied: Proxied, body):
     proxied.play(chat()._replace(status=422, pieces=(b'{"error": {"message": "no"}}',)))
     answer = proxied.post("/v1/chat/completions", body)
     assert (answer.status_code, answer.content) == (422, b'{"error": {"message": "no"}}')
