@@ -10,7 +10,7 @@ from recalld.supervisor.host.daemon import LONG_WAIT, WAIT, pause_after
 from recalld.supervisor.host.round import LONGEST, next_due
 from recalld.supervisor.host.watcher import ChangeDetector
 from recalld.supervisor.protocol.message import Failure
-from tests.world import FaultyDisk, at, message_on, talk
+from tests.world import at, talk
 
 
 def rested(world, supervisor) -> None:
@@ -47,29 +47,6 @@ def test_due_is_when_the_wait_after_a_failure_is_over(world):
 
 
 # ── the promises of the thirty seconds, with due times ───────────────────────
-
-
-def test_supervisor_says_that_the_disk_refuses_until_it_does_not(world):
-    """A round between two tries of the archive run ends no fault, and writes nothing."""
-    disk = FaultyDisk()
-    world.reopen(disk=disk)
-    supervisor = world.supervisor()
-    rested(world, supervisor)
-    disk.refuses = lambda _call, path: bool(path) and path.parent == world.root / "memory"
-    world.write(talk("2026-01-31T02:00", 4))
-    for n in range(20):
-        rested(world, supervisor)
-        assert supervisor.tick(world.clock()).errors.keys() >= {"archive"}
-        before = world.paths.history.stat()
-        supervisor.tick(world.clock())
-        assert world.paths.history.stat() == before
-        world.add(message_on("2026-01-31", id=f"又来一条 {n}"))
-        world.forward(seconds=7)
-    assert (len(world.events.of("degraded")) > 0, world.events.of("recovered")) == (True, [])
-    disk.heal()
-    world.forward(minutes=11)
-    rested(world, supervisor)
-    assert len(world.events.of("recovered")) == 1
 
 
 def test_supervisor_notices_a_clock_that_was_set_without_a_change(world):

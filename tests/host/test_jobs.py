@@ -18,33 +18,14 @@ def events():
     return EventList(lambda: at("2026-01-31T10:00"))
 
 
-class Steps:
-    """A job that records its steps, and runs when a test says so."""
-
-    def __init__(self, events, *waits: float, **more) -> None:
-        self.now_s = 0.0
-        self.ran: list[float] = []
-        self.waits = list(waits)
-        self.job = Job("索引", self.step, events.report, now_s=lambda: self.now_s, **more)
-
-    def step(self, _until_end: Control) -> float:
-        self.ran.append(self.now_s)
-        return self.waits.pop(0) if self.waits else NEVER_S
-
-    def at(self, now_s: float) -> bool:
-        self.now_s = now_s
-        return self.job.run_due()
-
-
 def test_job_runs_when_woken_and_when_its_wait_is_over(events):
-    one = Steps(events, 60.0)
-    assert not one.at(0)
-    one.job.wake()
-    assert one.at(0)
-    assert not one.at(59)
-    assert one.at(60)
-    assert not one.at(10_000)
-    assert one.ran == [0, 60]
+    now_s, ran, waits = [0.0], [], [60.0, NEVER_S]
+    job = Job("索引", lambda _until_end: ran.append(now_s[0]) or waits.pop(0), events.report, now_s=lambda: now_s[0])
+    assert not job.run_due()
+    job.wake()
+    for now_s[0] in (0.0, 59.0, 60.0, 10_000.0):
+        job.run_due()
+    assert ran == [0, 60]
 
 
 def test_job_is_told_to_stop_when_it_is_ended(events):

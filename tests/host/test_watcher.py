@@ -22,38 +22,34 @@ from tests.world import IN_SHANGHAI, Diarist, World, at, patient
 @pytest.fixture
 def look(world):
     world.put("memory.md", "2026-01-20|聊天|用户对花生过敏\n")
-    for path in ("memory/项目/部署.md", "memory/2026-01-28-nas.md", "memory/originals/2025-12/2025-12-01-cat.md"):
-        file = world.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("备份在 nas 上。", encoding="utf-8")
-        os.utime(file, (1_700_000_000, 1_700_000_000))  # a clock with coarse ticks could hide a quick edit
+    for name in ("项目/部署.md", "项目/.部署.md.swp", "读书/.swp", "2026-01-28-nas.md", "originals/2025-12/2025-12-01-cat.md"):
+        path = world.note(name, "备份在 nas 上。")
+        os.utime(path, (1_700_000_000, 1_700_000_000))  # a clock with coarse ticks could hide a quick edit
     found = ChangeDetector(world.files.disk, world.paths, world.ws.task_queue)
     assert (found.tree_changed(), found.near_changed(), found.tasks_changed()) == (True, True, True)
     assert (found.tree_changed(), found.near_changed(), found.tasks_changed()) == (False, False, False)
     return found
 
 
+#: What is written; the one of a day has as many bytes as before.
+WRITTEN = {
+    "a new note of any name": "memory/想法 2.md",
+    "a note in a new folder": "memory/读书/三体.md",
+    "an edit": "memory/2026-01-28-nas.md",
+    "the long-term file": "memory.md",
+    "the other spelling of it": "MEMORY.md",
+    "a summary": "memory/summary/2026-01-15.md",
+}
 CHANGES = {
-    "a new note of any name": lambda root: (root / "memory/想法 2.md").write_text("换成 rsync", encoding="utf-8"),
-    "a note in a new folder": lambda root: (
-        (root / "memory/读书").mkdir(),
-        (root / "memory/读书/三体.md").write_text("第三章", encoding="utf-8"),
-    ),
-    "an edit": lambda root: (root / "memory/项目/部署.md").write_text("改到凌晨四点。", encoding="utf-8"),
-    "an edit of as many bytes": lambda root: (root / "memory/2026-01-28-nas.md").write_text(
-        "备份在 nbs 上。", encoding="utf-8"
-    ),
-    "a save by rename": lambda root: (
-        (root / "memory/项目/.部署.md.swp").write_text("改到凌晨四点。", encoding="utf-8"),
-        os.replace(root / "memory/项目/.部署.md.swp", root / "memory/项目/部署.md"),
-    ),
+    **{
+        name: lambda root, path=path: (root / path).write_text("备份在 nbs 上。", encoding="utf-8")
+        for name, path in WRITTEN.items()
+    },
+    "a save by rename": lambda root: os.replace(root / "memory/项目/.部署.md.swp", root / "memory/项目/部署.md"),
     "another name": lambda root: os.rename(root / "memory/项目/部署.md", root / "memory/项目/上线.md"),
     "a folder of another name": lambda root: os.rename(root / "memory/项目", root / "memory/工作"),
     "a deleted file": lambda root: (root / "memory/originals/2025-12/2025-12-01-cat.md").unlink(),
     "a deleted folder": lambda root: shutil.rmtree(root / "memory/项目"),
-    "the long-term file": lambda root: (root / "memory.md").write_text("2026-01-21|聊天|养了一只猫\n", encoding="utf-8"),
-    "the other spelling of it": lambda root: (root / "MEMORY.md").write_text("笔记", encoding="utf-8"),
-    "a summary": lambda root: (root / "memory/summary/2026-01-15.md").write_text("## 备份", encoding="utf-8"),
 }
 
 

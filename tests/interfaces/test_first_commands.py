@@ -14,16 +14,6 @@ from recalld.supervisor.storage.texts import render
 from tests.world import World, at
 
 
-@pytest.mark.parametrize(
-    ("language", "new", "old"), [("en", "is a workspace now", "already"), ("zh", "已建成工作区", "已经是")]
-)
-def test_init_says_what_it_made_and_that_nothing_changed(language, new, old, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("RECALLD_LANGUAGE", language)
-    for sentence in (new, old):
-        assert run_command(Call(["-w", str(tmp_path / "w"), "init"])) == 0
-        assert sentence in capsys.readouterr().out
-
-
 def test_init_makes_the_workspace_at_the_path_that_is_given(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run_command(Call(["init", "记忆", "--json"])) == 0

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
-from tests.world import WITH_MODEL, Diarist, World, at, message
-
-SAID = (
-    message("m-may-000001", "2025-05-10T09:00", "花生过敏，点外卖备注一下。"),
-    message("m-jan-000002", "2026-01-30T09:00", "The launch is on 15 December."),
-)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    world = Diarist(tmp_path / "w", at("2026-01-31T10:00"), f'language = "en"\n{WITH_MODEL}')
-    world.write([*SAID])
-    world.settle()
-    return world
+from tests.world import message
 
 
 @pytest.mark.feature("003.31")
@@ -37,6 +22,8 @@ def world(tmp_path: Path) -> World:
     ],
 )
 def test_memory_command_does_what_the_command_of_its_own_does(world, words, other, capsys):
+    world.fill([message("m-may-000001", "2025-05-10T09:00", "花生过敏，点外卖备注一下。")])
+
     def answered(line: str) -> tuple[int, str, str]:
         code = run_command(Call(["-w", str(world.root), "--now", "2026-01-31T02:00:00Z", *line.split()]))
         return code, *capsys.readouterr()
