@@ -140,17 +140,3 @@ def test_get_says_what_an_attachment_is_and_where(world):
     for wrong in ("attachments/x.png", "attachments/../history.json", f"../{FILE}"):
         with pytest.raises((BadRequest, NotFound)):
             world.get(wrong)
-
-
-def test_repair_saves_a_message_of_a_broken_file_with_its_picture(world):
-    world.write([photo("1", "2026-01-31T09:00")])
-    world.settle()
-    world.write([])
-    world.paths.history_backup.unlink()
-    name = next(world.root.glob("memory/2026-01-31-*.md"))
-    name.write_bytes(name.read_bytes() + b"\0\0")
-    world.repair()
-    world.settle()
-    assert world.archived_texts() == ["看这张照片"]
-    assert f"(image: {FILE})" in dated_text(world)
-    assert world.fsck().is_sound

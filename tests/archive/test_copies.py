@@ -58,27 +58,3 @@ def test_copy_is_neither_found_nor_summarised_nor_touched(world, spelling):
     assert found(world)[1:] == [f"memory/originals/2026-01/{name}"]
     assert world.read(copy) == data
     assert world.fsck().is_sound
-
-
-@pytest.mark.parametrize("spelling", ["X (1).md", "Copy of X.md", "backup/X.md"])
-def test_copy_is_searched_once_the_file_itself_is_gone(world, spelling):
-    path = remembered(world)
-    copy = copied(world, path, spelling)
-    assert found(world) == [path]
-    (world.root / path).unlink()
-    world.round()
-    assert {one.partition("#")[0] for one in found(world)} == {copy}
-    copied(world, copy, path.rpartition("/")[2]) if "/" not in spelling else world.put(path, world.read(copy) or b"")
-    assert found(world) == [path]
-
-
-# ── the rule ─────────────────────────────────────────────────────────────────
-
-
-def test_file_with_a_name_of_our_form_is_memory_until_it_is_set_aside(world):
-    path = remembered(world)
-    copied(world, path, "X-2.md")
-    assert len(found(world)) == 2
-    assert len(world.fsck().damage) == 2
-    assert len(world.repair().set_aside) == 1
-    assert (len(found(world)), world.fsck().is_sound) == (1, True)

@@ -63,7 +63,3 @@ CHANGED, GONE = file(ONE.name, "changed"), file("2025-12-09-gone.md")
 def test_may_replace_takes_more_files_or_a_better_text_of_the_same(files, standing_files, better, may):
     stands = standing_files and standing("2025-12", standing_files)[MONTH]
     assert may_replace([one.source for one in files], stands, PRESENT, better=better) == may
-
-
-def test_may_replace_accepts_the_same_names_when_a_file_has_changed():
-    assert may_replace([CHANGED.source], standing("2025-12", [ONE])[MONTH], [CHANGED, TWO], better=False)

@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from recalld.supervisor.protocol.message import History, Message
-from recalld.supervisor.storage.errors import BadFile, Conflict
+from recalld.supervisor.storage.errors import Conflict
 from tests.world import FaultyDisk, message, talk
 
 
@@ -15,7 +15,7 @@ def without_first(history: History) -> History:
     return history[1:]
 
 
-@pytest.mark.feature("003.32")
+@pytest.mark.feature("003.27", "003.32")
 def test_history_writes_a_change_and_keeps_the_previous_version(world):
     world.write(talk("2026-01-31T09:00", 3))
     before = world.paths.history.read_bytes()
@@ -36,14 +36,6 @@ def test_history_raises_conflict_when_another_program_keeps_writing(world):
 
 
 # ── damaged ──────────────────────────────────────────────────────────────────
-
-
-def test_history_refuses_a_missing_file_when_a_backup_exists(world):
-    world.write(talk("2026-01-31T09:00", 2))
-    world.ws.history.change(without_first)
-    world.paths.history.unlink()
-    with pytest.raises(BadFile, match="it is gone"):
-        world.ws.history.read()
 
 
 def test_history_refuses_a_backup_folder_but_allows_a_failed_rename(world):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.identity import Known, assign_ids, reinsert_lost, renumbered, same_places
-from recalld.supervisor.protocol.message import Entry, History, Message, fingerprint_of, with_timestamp
+from recalld.supervisor.protocol.message import Entry, History, Message, fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import HISTORIES, NOON, entry, parsed_message
 from tests.world import parsed
@@ -117,14 +117,6 @@ def test_assign_ids_makes_no_duplicates_for_a_writer_that_strips_ids(history, ti
         assert set(ids(again)) <= set(ids(met))
 
 
-def test_assign_ids_duplicates_rather_than_loses_a_repeated_message():
-    """Whether the first of two is back or a third was said can't be told, where one is left of both."""
-    met = assign_ids((said("好的"), said("好的")), Known(), NOON, DAY)
-    again = assign_ids((said("好的"), said("好的")), known_of(met, met[1:]), NOON, DAY)
-    assert len(set(ids(again))) == 2
-    assert ids(again)[0] == ids(met)[1]
-
-
 # ── many equal messages ──────────────────────────────────────────────────────
 
 
@@ -195,13 +187,6 @@ def test_reinsert_lost_matches_the_reference_rule_for_any_history(minutes, pick)
     pick.shuffle(history)
     pick.shuffle(lost)
     assert list(reinsert_lost(tuple(history), lost, met)) == one_by_one(history, lost, met)
-
-
-def test_reinsert_lost_puts_what_had_no_time_where_it_was_first_met():
-    """The clock was set back since, and the time of first sight is recalld's."""
-    messages = [with_timestamp(spoken(number, None), START - timedelta(days=number)) for number in range(4)]
-    met = [one.id for one in messages]
-    assert list(reinsert_lost(tuple(messages[1::2]), messages[::2], met)) == messages
 
 
 def test_reinsert_lost_restores_thousands_of_messages_in_order():

@@ -31,10 +31,3 @@ def test_memory_store_move_never_replaces_an_existing_original(world):
     world.ws.memory.move_to_originals(name)
     assert other.read_text() == "别人先放的"
     assert world.paths.dated(name).exists()
-
-
-def test_memory_store_lists_nothing_again_while_nothing_changes(world):
-    """Also where a folder is empty, as that of the summaries is at first: each search asks."""
-    name_of_a_file(world)
-    world.paths.summaries.mkdir(exist_ok=True)
-    assert world.ws.memory.dated() is world.ws.memory.dated()

@@ -58,11 +58,6 @@ def test_reconcile_sets_false_with_the_failure_of_the_group(flag, name, group):
     assert found.raw["archiveNextAt"] == to_wire(FAILURE.next_at)
 
 
-def test_reconcile_ignores_the_failure_of_another_group():
-    found = settled("pending", evidence(OLD, failures={"month-2026-01": FAILURE, "day-2026-01-14": FAILURE}))
-    assert "archiveAttempts" not in found.raw
-
-
 def test_reconcile_prefers_an_active_group_over_an_earlier_failure():
     found = settled(False, evidence(OLD, active_groups={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE}))
     assert found.archived is Archived.PENDING
@@ -120,20 +115,6 @@ def test_trim_above_the_soft_limit_removes_only_archived_messages(archived):
     history = (*talk(150, archived), *talk(150, first=150))
     left = trim(history, everything, Caps())
     assert ids(left) == [*(f"m{n}" for n in range(150)), *(f"m{n}" for n in range(250, 300))]
-
-
-@pytest.mark.feature("003.5")
-@pytest.mark.parametrize("archived", [False, "pending", True])
-def test_trim_never_removes_an_unwritten_message(archived):
-    history = tuple(talk(400, archived))
-    assert trim(history, lambda _: False, Caps(hard_bytes=1_000)) is history
-
-
-def test_trim_keeps_the_newest_twenty_above_the_byte_limit():
-    """Otherwise every new exchange would leave history at once."""
-    history = tuple(talk(25, text="第 {} 句" + "长" * 400))
-    left = trim(history, everything, Caps(hard_bytes=1_000))
-    assert ids(left) == [f"m{n}" for n in range(5, 25)]
 
 
 @given(HISTORIES, st.sets(st.integers(0, 12)), st.integers(1, 6), st.integers(0, 6), st.integers(0, 5), st.integers(50, 3_000))

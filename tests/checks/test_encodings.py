@@ -11,22 +11,9 @@ import subprocess
 import pytest
 
 from recalld.supervisor.checks.memory import dropped, encodings, history
-from tests.world import message, talk
+from tests.world import message
 
-GBK = "it is GBK, not UTF-8 (`iconv -f GBK -t UTF-8 "
 WORDS = "- 2026-01-31 我对花生过敏，备份在家里的柜子上。\n"
-
-
-@pytest.mark.parametrize("name", ["memory.md", "memory/2026-01-30-note.md", "memory/旅行.md"])
-def test_encodings_names_a_file_in_gbk(world, name):
-    world.write(talk("2026-01-30T09:00", 2))
-    world.settle()
-    world.put(name, WORDS.encode("gbk"))
-    (fault,) = [fault.why for fault in encodings(world.look())]
-    assert GBK in fault
-    assert f"(1), the first is {name}" in fault
-    world.put(name, WORDS)
-    assert [*encodings(world.look())] == []
 
 
 @pytest.mark.skipif(not shutil.which("iconv"), reason="iconv is not installed")

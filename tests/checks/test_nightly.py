@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.host.last_night import read_last_fsck
 from recalld.supervisor.interfaces.cli.care import await_quiet_end
 from tests.patience import PATIENCE_S
 from tests.world import ASK, IN_SHANGHAI, World, at, message_on
@@ -69,14 +68,6 @@ def test_report_tells_again_what_was_mended_and_came_again(world):
     assert len(told(world)) == 2
 
 
-def test_report_tells_what_status_calls_wrong(world):
-    with_command(world, TOLD)
-    world.write(b"[")
-    _, wrong = world.report()
-    assert [line for line in wrong if line.startswith("history.json can't be read")]
-    assert any("history.json can't be read" in line for line in told(world))
-
-
 @pytest.mark.parametrize(
     ("command", "wait_s", "why"),
     [("exit 3", PATIENCE_S, "it ended with exit code 3"), ("sleep 600 & wait", 0.2, "it was killed after 0.2 s")],
@@ -95,14 +86,6 @@ def test_report_tells_once_that_the_command_failed_and_tries_it_again(world, com
     world.report()
     assert len(told(world)) == 1
     assert "care.on_trouble" not in "".join(world.verdict()[0])
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"at": 7}', b"{", b"\xff"])
-def test_last_fsck_that_cannot_be_read_is_written_again(world, content):
-    world.put(".recalld/fsck.json", content)
-    assert read_last_fsck(world.ws) is None
-    world.report()
-    assert read_last_fsck(world.ws)
 
 
 def test_report_kills_with_the_command_what_it_has_started(world):

@@ -42,14 +42,6 @@ def test_status_and_plan_count_what_is_in_the_drop_box_until_it_is_filed(world):
     assert world.status()["unwritten"] == 0
 
 
-def test_status_counts_flags_files_and_summaries(world):
-    world.write([*talk("2026-01-10T09:00", 2), *talk("2025-11-10T09:00", 2), *talk("2026-01-30T09:00", 2), 7])
-    world.settle()
-    state, _ = asked(world)
-    assert state["history"] == {"messages": 6, "false": 0, "pending": 0, "true": 6, "odd": 1}
-    assert (state["datedFiles"], state["covered"], state["dailySummaries"], state["monthlySummaries"]) == (3, 2, 1, 1)
-
-
 def test_plan_lists_the_month_instead_of_its_days_on_the_first(world):
     world.write([*talk("2025-12-10T09:00", 2), *talk("2025-12-20T09:00", 2)])
     world.round("all")

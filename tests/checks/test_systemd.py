@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,19 +73,6 @@ def test_install_writes_the_units_and_starts_them(machine):
     assert machine.tree() == HERE.units()
     assert [verb for verb in machine.verbs() if verb != "show"] == ["daemon-reload", "enable", "reset-failed", "restart"]
     assert {path.stat().st_mode & 0o777 for path in machine.folder.iterdir()} == {0o644}
-
-
-def test_install_again_makes_a_unit_again_that_was_edited(machine):
-    """Its first line says so; what is added with `systemctl edit` is in a file of its own."""
-    install(HERE)
-    (machine.folder / SERVICE).write_bytes(HERE.units()[SERVICE] + b"Nice=5\n")
-    added = machine.folder / f"{SERVICE}.d/override.conf"
-    added.parent.mkdir()
-    added.write_text("[Service]\nNice=5\n")
-    install(replace(HERE, key=Path("/key")))
-    assert added.exists()
-    shutil.rmtree(added.parent)
-    assert machine.tree() == replace(HERE, key=Path("/key")).units()
 
 
 @pytest.mark.parametrize("theirs", [b"[Service]\nExecStart=/bin/true\n", Installation(Path("/elsewhere")).units()[SERVICE]])
@@ -178,15 +164,6 @@ def test_uninstall_removes_the_units_and_names_the_memory(machine):
     assert machine.tree() == {"other.service": b"[Unit]\n"}
     with pytest.raises(NoUnit):
         uninstall(BARE)
-
-
-def test_uninstall_leaves_a_unit_alone_that_is_not_ours(machine):
-    install(HERE)
-    (machine.folder / SERVICE).write_bytes(b"[Unit]\n")
-    before = machine.tree()
-    with pytest.raises(ForeignUnit):
-        uninstall(BARE)
-    assert machine.tree() == before
 
 
 def failed(code: str) -> dict[str, str]:

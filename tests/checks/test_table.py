@@ -358,18 +358,6 @@ def test_status_says_what_fsck_found_until_it_finds_it_no_more(broken: Broken):
     assert verdict(broken.look())[1]
 
 
-# ── a day that is gone ───────────────────────────────────────────────────────
-
-
-def test_gone_day_is_no_fault_any_more_once_repair_has_saved_its_messages(broken: Broken):
-    a_day_that_is_gone_and_still_in_history(broken)
-    assert verdict(broken.look())[0][0].startswith("dated files are gone (1), the first is 2026-01-29-")
-    broken.world.repair()
-    broken.world.settle()
-    assert verdict(broken.look())[1]
-    assert account(broken.look()).is_well
-
-
 # ── the clients that are connected ───────────────────────────────────────────
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.extracts.candidates import lines_of
-from recalld.supervisor.extracts.extract import choose, extract
+from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.extracts.replies import taken_back
 from recalld.supervisor.extracts.sentences import cut
 from recalld.supervisor.protocol.dated_file import Block
@@ -51,14 +51,6 @@ TOFU = (
 )
 
 
-def test_extract_quotes_facts_verbatim_with_their_local_time():
-    text = day(*TOFU)
-    assert "- 09:00 用户：家里的小服务器叫 tofu，Debian 12，SSH 端口 2222。" in text
-    assert "备份用 restic 0.16.4，每天 03:30 推到 /mnt/usb-bak，脚本是 /srv/backup/nightly.sh" in text
-    assert "决定以后一律用 pnpm，不用 npm 了" in text
-    assert "周棠对榛子过敏，9 月 26 日中午聚餐记得看配料表" in text
-
-
 def test_extract_states_its_kind_and_counts_in_the_language_of_the_talk():
     assert re.match(r"> 摘录（未用模型）：从 9 条消息里摘了 \d 条原话。\n", day(*TOFU))
     english = day(("user", "The gateway demo moved to Aug 28, 罗姐 confirmed."), ("user", "Oil changed at 58,320 km."))
@@ -84,17 +76,6 @@ def test_extract_has_each_time_of_a_speaker_in_a_bullet_of_its_own():
     assert [bullet[2:7] for bullet in bullets(day(*said))] == ["09:00", "09:02", "09:04"]
     month = extract(talk(*said), period="2026-06", zone=SHANGHAI, kind="month")
     assert [bullet[2:7] for bullet in bullets(month)] == ["06-20"]
-
-
-@pytest.mark.parametrize(
-    ("said", "bullet"),
-    [
-        ("周末要买的：\n- 牛奶 2 盒\n- Oatly 燕麦奶\n- 3 个鸡蛋", "周末要买的：牛奶 2 盒；Oatly 燕麦奶；3 个鸡蛋"),
-        ("To buy:\n- 2 pints of milk\n- 王致和腐乳\n- 3 eggs", "To buy: 2 pints of milk; 王致和腐乳; 3 eggs"),
-    ],
-)
-def test_extract_joins_with_one_mark_that_of_its_language(said, bullet):
-    assert quoted(("user", said))[0].endswith(bullet)
 
 
 def test_extract_marks_with_dots_the_words_that_it_leaves_out():
@@ -130,18 +111,6 @@ def test_extract_marks_with_dots_the_words_that_it_leaves_out():
 def test_extract_has_a_correction_beside_what_it_corrects(said, kind, bullet):
     every = timedelta(minutes=2) if kind == "day" else timedelta(days=7)
     assert quoted(*(("user", text) for text in said), kind=kind, every=every) == [bullet]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        ("例会在周一上午九点，302 会议室，宋岚主持", "豆豆的游泳课在青浦体育馆", "例会在周一上午十点，302 会议室，宋岚主持"),
-        ("Standup is at 9:15 in room 4 with Jana", "Theo swims on Tuesdays in Leyton", "Standup is at 10 in room 4 with Jana"),
-    ],
-)
-def test_month_quotes_the_newer_of_two_facts_where_it_quotes_the_older(said):
-    lines = lines_of(talk(*(("user", text) for text in said), every=timedelta(days=7)), SHANGHAI, "zh", 200)
-    assert [0, 2] in [[line.place for line in choose(lines, {}, budget, "month")] for budget in range(40, 200, 10)]
 
 
 def test_taken_back_links_the_last_change_to_what_was_said_first():
@@ -384,19 +353,6 @@ def test_cut_does_not_end_inside_a_quotation_that_just_began():
 )
 def test_extract_has_what_is_amended_at_once_beside_what_it_amends(said, noted, amended, bullet):
     assert quoted(("user", said), ("assistant", noted), ("user", amended)) == [f"- 09:00 {bullet}"]
-
-
-@pytest.mark.parametrize(
-    ("said", "over"),
-    [
-        ("报了市里的优质课比赛，材料交了三份", "优质课比赛泡汤了，名额给了别人"),
-        ("The wedding venue in Clevedon is ours on 12 September", "the wedding venue in Clevedon fell through"),
-    ],
-)
-def test_extract_of_a_month_has_what_came_to_nothing_with_its_end(said, over):
-    (bullet,) = quoted(("user", said), ("user", over), kind="month", every=timedelta(days=4))
-    assert said in bullet
-    assert f": {over}" in bullet or f"：{over}" in bullet
 
 
 def test_extract_links_no_change_to_one_of_two_that_it_may_mean():

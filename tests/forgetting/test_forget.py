@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.checks import backup
-from recalld.supervisor.checks.memory import forgetting
-from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.sweep import forget_in
-from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.host.last_night import remember_backup
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
@@ -24,7 +21,7 @@ from recalld.supervisor.storage.disk import RealDisk, Stat
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.texts import msgid
 from tests.process.command import Command
-from tests.world import WITH_MODEL, WITHOUT_MODEL, World, at, message
+from tests.world import WITHOUT_MODEL, World, at, message
 
 SECRET = "暗号是山茶花十七号"  # noqa: S105 - a message
 OTHER = "The door code is hunter2-kestrel, please keep it."
@@ -49,24 +46,6 @@ def world(tmp_path: Path) -> World:
 def forget(world: World, by: str, value: str = "", **more: Any) -> Any:
     request = {"by": by, "value": value, "yes": True, **more}
     return perform(operations.forget, world.ws, request, Caller(clock=world.clock))
-
-
-def test_file_of_a_short_day_is_in_memory_after_its_summary_is_forgotten(tmp_path: Path) -> None:
-    world = World(tmp_path / "w", at("2026-01-31T10:00"))
-    world.reopen(WITH_MODEL.replace("least = 0", "least = 5"))
-    world.model.script = world.model.one_line_each
-    world.write([message("1", "2026-01-10T09:00", SECRET), message("2", "2026-01-10T09:10", "周五去游泳馆，带上泳镜。")])
-    world.settle()
-    assert world.summaries() == ["2026-01-10"]
-    world.reopen(WITHOUT_MODEL.replace("least = 0", "least = 5"))
-    told = forget(world, "match", "山茶花", yes=False)
-    assert [str(spot.sentence) for spot in told.places if spot.place == "summaries"] == [
-        "deleted, and if need be made again from what stays: memory/summary/2026-01-10.md"
-    ]
-    forget(world, "match", "山茶花")
-    world.settle()
-    assert (world.summaries(), world.flags()) == ([], [True])
-    assert [name.rpartition("/")[0] for name in world.dated_files()] == ["memory"]
 
 
 def where(world: World, *words: str) -> list[str]:
@@ -94,28 +73,6 @@ def test_forget_deletes_an_index_whose_engine_deletes_files_meanwhile(world: Wor
     world.reopen(disk=Merging())
     assert forget(world, "match", "山茶花").done
     assert where(world, "山茶花") == []
-
-
-def test_check_says_how_much_an_interrupted_forgetting_has_still_to_do(world: World) -> None:
-    meant = wanted(world.ws, "match", "山茶花", world.clock())
-    sweep.begin(world.ws, meant, world.clock(), bytes(32))
-    assert [fault.state for fault in forgetting(world.look())] == ["bad"]
-    world.round()
-    assert [*forgetting(world.look())] == []
-
-
-def test_forget_shows_first_and_changes_nothing(world: World) -> None:
-    summary = next((world.root / "memory" / "summary").iterdir())
-    summary.write_bytes(summary.read_bytes() + "我自己写的一句。\n".encode())
-    world.refresh()
-    before = {path: path.read_bytes() for path in world.root.rglob("*") if path.is_file() and path.suffix != ".lock"}
-    told = forget(world, "message", "m-secret-0001", yes=False)
-    assert [one.ref for one in told.messages] == [f"m-secret-0001@{told.messages[0].ref[-8:]}"]
-    sentences = {spot.place: spot.sentence for spot in told.places}
-    assert sentences.keys() >= {"dated", "history", "summaries"}
-    assert sentences["summaries"].endswith(f"what you wrote into memory/summary/{summary.name} goes, too")
-    assert {path: path.read_bytes() for path in before} == before
-    assert not told.done
 
 
 def test_forgotten_words_are_not_taken_in_again(world: World) -> None:
@@ -292,14 +249,6 @@ def test_forget_names_the_backups_that_were_made_by_hand(world: World, tmp_path:
         "what other messages say of it in other words, such as the answer to it: look with `recalld search`, and forget it, too"
     ), "an answer may say the same"
     assert [one.fields["paths"] for one in told if "paths" in one.fields] == [[str(tmp_path / "there.tar")]]
-
-
-def test_forget_takes_a_message_from_the_backup_where_it_had_no_id(world: World) -> None:
-    world.write([entry for entry in world.history() if entry["text"] != OTHER])
-    world.put("history.json.bak", json.dumps([{"role": "user", "text": OTHER}, {"role": "user", "text": "几点了？"}]))
-    forget(world, "message", "m-secret-0002")
-    assert where(world, "hunter2-kestrel") == []
-    assert "几点了？" in str(world.ws.history.backup())
 
 
 def test_forget_shows_the_day_of_the_workspace_and_who_speaks(world: World) -> None:

@@ -296,11 +296,3 @@ def files(request, tmp_path: Path) -> dict[Path, bytes]:
 @pytest.fixture
 def kept(files, tmp_path) -> Memory:
     return Memory(tmp_path / "workspace", environ={}, clock=lambda: LATER)
-
-
-def test_delete_of_what_was_written_brings_back_every_byte(files, kept):
-    long_term, *_ = files
-    for said in ("用户要求每天早上9点发送日报", "证书三月到期"):
-        kept.write(said)
-    assert kept.delete([line.ref for line in kept.read(recent=2).lines]).count == 2
-    assert long_term.read_bytes() == files[long_term]

@@ -93,21 +93,7 @@ def test_parse_dated_reads_text_that_imitates_a_message_as_text(text):
     assert read(write(say(text), say("好的", "02J"))).blocks == (say(text), say("好的", "02J"))
 
 
-@pytest.mark.parametrize("evil", ["--> <b>", "\n-->\n" + FORGERY, "\u2028-->", '"} -->\n'])
-def test_render_dated_lets_no_id_role_or_field_close_the_comment(evil):
-    block = Block(evil, evil, "好", NINE, {"role": evil, evil: evil})
-    assert read(write(block, say("好的", "02J"))).blocks == (block, say("好的", "02J"))
-
-
 # ── what a person does to it ─────────────────────────────────────────────────
-
-
-def test_parse_dated_skips_a_broken_block_and_reads_the_others():
-    text = write(say("一", "1"), say("二", "2"), say("三", "3"))
-    for broken in ('<!-- {"id": 2"', '<!-- {"createdAt": "昨天"', "<!-- {"):
-        found = read(text.replace('<!-- {"id": "2"', broken))
-        assert [block.text for block in found.blocks if block.id in {"1", "3"}][-1] == "三"
-        assert "二" not in [block.text for block in found.blocks if block.id == "2"]
 
 
 @pytest.mark.parametrize(

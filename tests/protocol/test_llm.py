@@ -26,11 +26,6 @@ def calls(tmp_path: Path) -> CallLog:
     return CallLog(Files(RealDisk()), WorkspacePaths(tmp_path / "工作区"), SHANGHAI)
 
 
-def test_call_log_counts_calls_made_without_a_limit(calls):
-    assert all(calls.begin(NOON, None) for _ in range(3))
-    assert not calls.begin(NOON, 3)
-
-
 def test_call_log_counts_across_processes_and_skips_a_truncated_line(calls, tmp_path):
     calls.begin(NOON, 5)
     path = tmp_path / "工作区" / ".recalld" / "calls.jsonl"

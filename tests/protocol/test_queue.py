@@ -77,27 +77,6 @@ def test_claim_takes_the_newest_period_first_and_a_month_before_its_days(task_qu
     assert claimed == ["day-2026-01-15", "day-2026-01-02", "month-2025-12", "day-2025-12-31", "month-2025-11"]
 
 
-def test_requeue_deletes_a_task_that_has_a_result(task_queue):
-    task_queue.submit(task())
-    task_queue.claim()
-    (task_queue.results / f"{task().id}.json").write_bytes(b"{}")
-    task_queue.requeue(f"{task().id}.json")
-    assert names(task_queue.running) == names(task_queue.queue) == []
-
-
-def test_requeue_keeps_one_copy_of_a_task_that_is_queued_again(task_queue):
-    task_queue.submit(task())
-    task_queue.claim()
-    (task_queue.queue / f"{task().id}.json").write_bytes((task_queue.running / f"{task().id}.json").read_bytes())
-    task_queue.requeue(f"{task().id}.json")
-    assert (names(task_queue.running), names(task_queue.queue)) == ([], [f"{task().id}.json"])
-
-
-def test_requeue_ignores_a_missing_task(task_queue):
-    task_queue.requeue(f"{task().id}.json")
-    assert task_queue.active_groups() == {}
-
-
 def test_finish_keeps_the_first_result_of_a_task(task_queue):
     task_queue.submit(task())
     task_queue.claim()
@@ -148,13 +127,6 @@ def waiting(tmp_path: Path) -> Iterator[None]:
         yield
 
 
-@pytest.mark.usefixtures("waiting")
-def test_claim_leaves_a_task_that_is_meant_for_another_model(task_queue):
-    task_queue.submit(asked(server="9c1e"))
-    assert task_queue.claim("77aa") is None
-    assert task_queue.claim("9c1e") == asked(server="9c1e")
-
-
 def test_claim_deletes_what_nobody_waits_for_any_more(task_queue):
     task_queue.submit(asked())
     assert task_queue.claim() is None
@@ -168,11 +140,6 @@ def test_claim_leaves_a_task_of_a_newer_recalld_where_it_is(task_queue, name):
     assert task_queue.claim() is None
     assert names(task_queue.queue) == [name]
     assert task_queue.newer() == [one for one in [name] if one == f"{task().id}.json"]
-
-
-def test_abandoned_names_the_results_that_nobody_waits_for_any_more(task_queue):
-    task_queue.finish(Result(id=asked().id, status="done", text="好", group=asked().group))
-    assert [path.name for path in task_queue.abandoned()] == [f"{asked().id}.json"]
 
 
 @pytest.mark.usefixtures("waiting")

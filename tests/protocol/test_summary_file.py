@@ -37,20 +37,6 @@ def test_render_summary_header_has_at_most_12_lines_and_marks_an_extract():
 
 # ── a person's edits ─────────────────────────────────────────────────────────
 
-
-def test_parse_summary_drops_sources_of_an_edited_extract_under_model_text():
-    edited = render_summary(replace(SUMMARY, extract=True)).replace("30 秒".encode(), "45 秒".encode())
-    newer = replace(SUMMARY, text="## 新", sources=(TWO,), kept=parse(edited).kept)
-    assert (parse(render_summary(newer)).sources, parse(render_summary(newer)).extract) == ((TWO,), False)
-    assert parse(render_summary(replace(newer, extract=True))).sources == (ONE, TWO)
-
-
-def test_parse_summary_uses_the_newer_digest_of_a_changed_source():
-    edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
-    changed = replace(ONE, digest="ffffffffffffffff")
-    assert parse(render_summary(replace(SUMMARY, sources=(changed,), kept=parse(edited).kept))).sources == (changed,)
-
-
 EDITS = st.binary(max_size=60) | st.text(max_size=30).map(str.encode) | st.just(b"---\nrecalld: 1\n---\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from importlib import resources
@@ -39,48 +38,9 @@ def save(world: World, name: str, editor: str) -> bytes:
     return after
 
 
-def remembered(world: World, day: str = "2026-01-29") -> str:
-    """The path of the dated file of a message about peanuts."""
-    world.write([message("m1", f"{day}T09:00", PEANUT)])
-    world.round("all")
-    (path,) = world.dated_files()
-    return path
-
-
 def found(world: World) -> list[str]:
     world.refresh()
     return world.found_paths(QUESTION)
-
-
-# ── dated files ──────────────────────────────────────────────────────────────
-
-
-def test_dated_file_of_an_editor_is_summarised_and_moved_in_time(world: World, editor: str) -> None:
-    path = remembered(world)
-    data = save(world, path, editor)
-    world.forward(days=10).settle()
-    assert world.summaries() == ["2026-01-29"]
-    assert world.read(path.replace("memory/", "memory/originals/2026-01/")) == data
-    assert world.read(path) is None
-    assert len(world.model.requests) == 1
-
-
-# ── the conversation ─────────────────────────────────────────────────────────
-
-
-def test_history_of_an_editor_loses_and_doubles_nothing(world: World, editor: str) -> None:
-    world.write(
-        [message("m1", "2026-01-29T09:00", PEANUT), message("m2", "2026-01-10T09:00"), {"role": "user", "text": "无号"}]
-    )
-    world.round()
-    world.put("history.json", json.dumps(world.history(), ensure_ascii=False, indent=1).encode())
-    save(world, "history.json", editor)
-    world.settle()
-    world.reopen().settle()
-    assert len(world.archived()) == 3
-    assert ("m1", PEANUT) in world.archived()
-    assert [one["archived"] for one in json.loads(world.read("history.json").decode("utf-8-sig"))] == [True] * 3  # type: ignore[union-attr]
-    assert world.events.of("history_invalid") == world.events.of("message_odd") == []
 
 
 # ── configuration and wording ────────────────────────────────────────────────

@@ -16,7 +16,6 @@ import pytest
 from recalld.supervisor.storage import disk as module
 from recalld.supervisor.storage.disk import RealDisk, mapped_copy, read_outside
 from recalld.supervisor.storage.errors import why_refused
-from tests.kinds import NO_FILES
 from tests.patience import PATIENCE_S
 
 DISK = RealDisk()
@@ -25,15 +24,6 @@ DISK = RealDisk()
 def make(path: Path, text: str = "花生") -> Path:
     path.write_text(text)
     return path
-
-
-@pytest.mark.parametrize("kind", NO_FILES)
-def test_read_outside_reads_regular_files_alone(tmp_path, kind):
-    (tmp_path / "里").mkdir()
-    NO_FILES[kind](path := tmp_path / "里" / "单元")
-    with pytest.raises(OSError, match=r"regular|No such file") as refused:
-        read_outside(path)
-    assert refused.value.errno in (errno.EINVAL, errno.ENOENT)
 
 
 def test_read_outside_follows_a_link_and_reads_no_more_than_it_may(tmp_path):
@@ -168,14 +158,6 @@ def test_disk_lock_takes_the_file_that_has_the_name(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "open_regular", then_deleted)
     with DISK.lock(side, 1):
         assert DISK.is_locked(side)
-
-
-@pytest.mark.parametrize("make_place", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
-def test_disk_lock_refuses_what_is_no_file(tmp_path, make_place):
-    side = tmp_path / "history.json.lock"
-    make_place(side)
-    with pytest.raises(OSError, match=r"history\.json\.lock"), DISK.lock(side, 0):
-        pass
 
 
 def test_disk_lock_is_let_go_though_a_forked_process_has_its_handle(tmp_path):

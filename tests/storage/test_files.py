@@ -107,14 +107,6 @@ def test_read_stable_reads_again_when_a_file_is_replaced_meanwhile(path):
 # ── replacing ────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.feature("003.27")
-def test_replace_keeps_the_previous_version_as_a_backup(path):
-    for data in (NEW, OLD + NEW):
-        files().replace(path, data, look(path), keep=path.with_suffix(".json.bak"))
-    assert path.with_suffix(".json.bak").read_bytes() == NEW
-    assert names(path.parent) == ["history.json", "history.json.bak"]
-
-
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
 def test_replace_keeps_the_file_mode_and_makes_new_files_private(path, mode):
     path.chmod(mode)
@@ -157,12 +149,6 @@ def test_replace_refuses_a_file_renamed_into_place_during_sync_or_read(path, cal
     assert path.read_bytes() == THEIRS
 
 
-def test_replace_refuses_a_file_that_appeared_meanwhile(path):
-    with pytest.raises(Conflict):
-        files().replace(path, NEW, None)
-    assert path.read_bytes() == OLD
-
-
 def test_replace_keeps_the_old_file_after_a_short_write(path):
 
     class Lying(RealDisk):
@@ -173,14 +159,6 @@ def test_replace_keeps_the_old_file_after_a_short_write(path):
         files(Lying()).replace(path, NEW, look(path))
     assert path.read_bytes() == OLD
     assert names(path.parent) == ["history.json"]
-
-
-def test_replace_skips_a_temporary_name_left_by_a_crash(path):
-    one = Files(RealDisk(), token="7")  # noqa: S106 - part of a name
-    path.with_name(".history.json.7-0.tmp").write_bytes(b"left")
-    one.replace(path, NEW, look(path))
-    assert path.read_bytes() == NEW
-    assert names(path.parent) == [".history.json.7-0.tmp", "history.json"]
 
 
 # ── making once, adding, moving, removing ────────────────────────────────────
@@ -204,15 +182,6 @@ def test_append_adds_a_line_and_first_ends_a_truncated_one(tmp_path):
     files().append(journal, "三\n".encode())
     assert journal.read_text() == "一\n半\n三\n"
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600
-
-
-def test_make_folder_creates_parents_and_leaves_existing_folders_unchanged(tmp_path):
-    folder = tmp_path / "memory" / "originals" / "2026-01"
-    files().make_folder(folder)
-    folder.chmod(0o755)
-    files().make_folder(folder)
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
-    assert stat.S_IMODE((tmp_path / "memory").stat().st_mode) == 0o700
 
 
 # ── sweep ─────────────────────────────────────────────────────

@@ -127,23 +127,6 @@ def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: Worl
     assert list(world.paths.drop_box.iterdir()) == [waiting]
 
 
-def test_workspace_prepare_fsyncs_the_parents_of_its_folders(world: World, disk: Watched) -> None:
-    world.reopen(disk=disk)
-    roots = (world.paths.memory, world.paths.state, world.paths.worker, world.paths.drop_box.parent)
-    assert all(("sync", folder.parent) in disk.done for folder in (*roots, world.paths.drop_box, world.ws.task_queue.failed))
-
-
-def test_history_fsyncs_a_foreign_version_before_it_becomes_the_backup(world: World, disk: Watched) -> None:
-    world.reopen(disk=disk)
-    world.write([message("a", "2026-01-30T09:00", "没有落盘的一句")])
-    world.round("all")
-    backup = disk.done.index(("rename", world.paths.history_backup))
-    assert ("sync", world.paths.history) in disk.done[:backup]
-    disk.made.clear()
-    world.ws.history.change(lambda history: history[:-1])
-    assert ("sync", world.paths.history) not in disk.done  # this one is ours, and was synced before it had its name
-
-
 def test_ensure_durable_syncs_a_file_again_after_a_rewrite_in_place(world: World, disk: Watched) -> None:
     path = world.root / "结果.json"
     world.reopen(disk=disk)

@@ -12,18 +12,6 @@ from hypothesis import strategies as st
 from recalld.supervisor.storage import lenient_json
 from recalld.supervisor.storage.lenient_json import recover
 
-MESSAGES = [{"id": "1", "text": "备份好了"}, {"id": "2", "text": "port 8443"}, {"id": "3", "text": '他说："[,]"'}]
-WHOLE = json.dumps(MESSAGES, ensure_ascii=False, indent=1).encode()
-
-
-def test_recover_returns_the_elements_before_a_truncation():
-    ends = [WHOLE.index(f'"id": "{n}"'.encode()) for n in "23"]
-    for end in range(len(WHOLE) + 1):
-        found = recover(WHOLE[:end]).elements
-        assert found == MESSAGES[: len(found)], end
-        assert len(found) >= sum(start <= end for start in ends), end
-
-
 # ── behind a fault ───────────────────────────────────────────────────────────
 
 TALK = [

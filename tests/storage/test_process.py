@@ -29,10 +29,6 @@ def test_each_call_has_a_process_of_its_own_that_has_ended() -> None:
     assert not any(Path(f"/proc/{ended}").exists() for ended in (first, second))
 
 
-def test_slugs_are_the_same_in_a_process_of_their_own() -> None:
-    assert call_in_own_process(slugs_of, DAYS, 32) == slugs_of(DAYS, 32)
-
-
 @pytest.mark.parametrize("program", ["raise SystemExit(1)", "import os; os.kill(os.getpid(), 9)", "print('?')", ""])
 def test_function_is_called_here_where_its_process_ends_without_an_answer(
     monkeypatch: pytest.MonkeyPatch, program: str

@@ -42,15 +42,6 @@ def test_drop_counts_a_deleted_folder_as_all_that_is_in_it(texts):
     assert names(texts) == {"0.md"}
 
 
-def test_round_leaves_20_mb_of_the_versions_of_a_note(world):
-    for n in range(30):
-        world.ws.replaced_texts.keep(f"花园.{n}.md", bytes([n]) * 1_000_000)
-        os.utime(world.paths.previous / f"花园.{n}.md", (world.clock().timestamp() - 30 + n,) * 2)
-    world.round()
-    assert world.ws.replaced_texts.held() == (20, 20_000_000)
-    assert (world.paths.previous / "花园.29.md").exists()
-
-
 def test_text_that_is_replaced_once_more_is_as_old_as_the_last_time(texts):
     aged(texts, "a.md", 400)
     texts.keep("a.md", "旧的一版".encode())

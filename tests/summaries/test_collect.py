@@ -89,18 +89,6 @@ def test_collect_backs_off_exactly_and_reports_the_fifth_failure_once(world):
     assert [told["attempts"] for told in world.events.of("summary_failed")] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_submit_keeps_the_backoff_when_new_material_arrives(world):
-    failing(world)
-    world.add(message_on("2026-01-10", "pnpm"))
-    world.settle()
-    assert world.ws.failures()["day-2026-01-10"].attempts == 1
-    assert len(world.model.requests) == 1
-    world.clock.forward(minutes=10)
-    world.settle()
-    assert world.ws.failures()["day-2026-01-10"].attempts == 2
-    assert len(world.model.requests[-1][0].sources) == 2
-
-
 @pytest.mark.feature("003.26")
 def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
     """An interrupted restart must not count as a failure."""
@@ -138,14 +126,6 @@ def test_collect_discards_an_invalid_result_when_quarantine_is_full(world):
     world.settle()
     assert world.summaries() == ["2026-01-10"]
     assert [told["copy"] for told in world.events.of("file_quarantined")] == [False]
-
-
-def test_submit_replaces_a_task_that_a_person_damaged(world):
-    submitted(world)
-    (path,) = world.ws.task_queue.queue.iterdir()
-    path.write_text("{}")
-    world.settle()
-    assert world.summaries() == ["2026-01-10"]
 
 
 # ── narrower, wider ──────────────────────────────────────────────────────────

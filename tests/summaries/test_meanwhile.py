@@ -246,12 +246,3 @@ def test_no_model_is_asked_for_a_month_that_its_extract_quotes_whole(world):
     assert world.model.requests == []
     assert "enough: true" in head(world, "2025-11")
     assert world.flags() == [True]
-
-
-def test_plan_counts_no_call_for_what_needs_no_model(world):
-    without_model(world)
-    world.write([message_on("2026-01-10")])
-    world.settle()
-    for toml, calls in ((WITH_MODEL, 1), (LITTLE, 0)):
-        world.reopen(toml)
-        assert [one["calls"] for one in status.plan(world.ws, world.clock())["summaries"]] == [calls]

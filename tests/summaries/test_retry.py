@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.summaries.llm_state import provider_state
 from recalld.supervisor.summaries.schedule import (
-    Backoff,
     ProviderState,
     Verdicts,
     after_call,
     calls_allowed,
-    is_due,
     with_usage,
 )
 from tests.archive.states import NOON
@@ -27,14 +25,6 @@ WAITS = Config().archive.backoff
 
 def failing(state: ProviderState, now=NOON, started=None, retry_after=timedelta()) -> ProviderState:
     return after_call(state, started or now, now, WAITS, "连不上", retry_after)
-
-
-@pytest.mark.parametrize("attempts", [0, 5])
-@pytest.mark.parametrize("ahead", [timedelta(days=365), timedelta(minutes=5)])
-def test_is_due_is_true_when_the_failure_is_in_the_future(attempts, ahead):
-    """The failure was noted while the clock was ahead, then it was put right."""
-    failure = Backoff(attempts).again(NOON + ahead, WAITS)
-    assert is_due(failure.failed_at, failure.next_at, NOON)
 
 
 def test_after_call_counts_concurrent_faults_as_one():
@@ -56,12 +46,6 @@ def test_with_usage_resets_the_tokens_on_a_new_day_and_sets_the_calls(day, token
 def test_calls_allowed_never_exceeds_the_daily_cap(spent, cap, under_way):
     allowed = calls_allowed(ProviderState(), NOON, spent, cap, under_way)
     assert allowed == max(0, cap - spent - under_way)
-
-
-def test_provider_state_keeps_what_can_be_read_of_a_spoiled_file(world):
-    spoiled = {"attempts": -3, "failedAt": "yesterday", "server": None, "key": 7, "calls": True, "answers": [1]}
-    world.ws.task_queue.note_provider({**spoiled, "day": TODAY, "promptTokens": 900, "reason": "429"})
-    assert provider_state(world.ws.task_queue) == ProviderState(day=TODAY, prompt_tokens=900, reason="429")
 
 
 def test_provider_state_keeps_the_accounts_next_to_a_spoiled_one(world):

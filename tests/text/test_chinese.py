@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.text import chinese
-from recalld.supervisor.text.chinese import MappedDictionary, cut_for_search, cut_whole, han_frequency, to_simplified
+from recalld.supervisor.text.chinese import MappedDictionary, cut_for_search, han_frequency, to_simplified
 from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
 
 #: What people write, and what cuts badly: names, ambiguous runs, words of one character, rare characters.
@@ -50,11 +50,6 @@ def test_mapped_dictionary_has_the_frequency_of_the_han_words_of_jieba(mapped):
 def test_jieba_rjieba_and_the_mapped_dictionary_cut_written_text_alike(run, mapped):
     rjieba = pytest.importorskip("rjieba")
     assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run) == mapped.cut_for_search(run)
-
-
-@pytest.mark.parametrize("run", [*WRITTEN, "服务器", "备份脚本上传失败", "我妈生日几号", "小宇过敏"])
-def test_cut_whole_returns_the_words_of_jieba(run):
-    assert cut_whole(run) == by_jieba().lcut(run)
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12))

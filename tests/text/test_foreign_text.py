@@ -81,9 +81,3 @@ def test_place_below_is_none_through_a_link_that_leads_out(tmp_path):
     for name in ("out/a.md", "out", "up/in-other/a.md", "here"):
         assert place_below(folder, name) is None
     assert not is_below(outside, folder)
-
-
-def test_place_below_takes_a_folder_that_is_reached_by_a_link(tmp_path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    assert place_below(tmp_path / "link", "a.md") == tmp_path / "link" / "a.md"

@@ -36,12 +36,6 @@ def test_skip_prefixes_contains_the_41_original_entries():
     assert {"好的", "666", "👍", "got it", "确实"} < set(SKIP_PREFIXES)
 
 
-@pytest.mark.parametrize("text", SKIP_PREFIXES)
-def test_is_chitchat_accepts_every_prefix_in_any_case(text):
-    assert is_chitchat(text)
-    assert is_chitchat(f" {text.upper()}！")
-
-
 @pytest.mark.feature("000.22")
 @pytest.mark.parametrize(
     "text", ["对花生过敏", "no dairy", "行程改到周五", "行李丢了", "好的，我来帮你分析一下", "好的好的好的好的好的", "虾"]

@@ -23,11 +23,6 @@ def test_estimate_tokens_is_between_the_true_count_and_twice_it(text, counted):
     assert counted <= estimate_tokens(text) <= 2 * counted
 
 
-def test_estimate_tokens_counts_a_chinese_character_by_its_weight():
-    assert estimate_tokens("备份脚本改成") == 6
-    assert estimate_tokens("备份脚本改成", cjk_weight=0.5) == 3
-
-
 @given(st.text(), st.text())
 def test_estimate_tokens_drops_by_at_most_two_when_text_is_added(a, b):
     assert estimate_tokens(a + b) >= estimate_tokens(a) - 2

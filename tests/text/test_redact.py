@@ -79,17 +79,6 @@ def test_redacted_removes_a_secret(text, secret):
     assert secret not in redacted(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("密码是 Hunter2demo，周五改端口 8443。", "密码是 …，周五改端口 8443。"),
-        ("\u200b登\u200b录 密\u200b码：plum\ufeff77，\u200b即可", "\u200b登\u200b录 密\u200b码：…，\u200b即可"),
-    ],
-)
-def test_redacted_ends_a_secret_at_punctuation_and_keeps_what_is_around(text, left):
-    assert redacted(text, "…") == left
-
-
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("word", ["eyJ-", "://a:", "密\u200b码", "password for ", "|password|\n|--|\n"])
 def test_redacted_finds_a_secret_after_a_word_of_100000_characters(word: str) -> None:

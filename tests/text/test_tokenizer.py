@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recalld.supervisor.text.chinese import is_noun
 from recalld.supervisor.text.tokenizer import tokens
 
 
@@ -69,10 +68,6 @@ def test_jieba_guesses_silently_and_caches_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_is_noun_accepts_nouns_and_rejects_a_wrong_guess():
-    assert [is_noun(word) for word in ("备份", "洗衣机", "得算")] == [True, True, False]
-
-
 @given(st.text(st.characters(max_codepoint=0x7F)))
 @example("C++ and C# don't cost 1,200.5: v3.11, node_modules")
 def test_tokens_of_a_text_in_ascii_are_those_beside_another_script(text):
@@ -96,8 +91,3 @@ def test_tokens_of_a_text_in_ascii_are_those_beside_another_script(text):
 )
 def test_tokens_are_the_same_with_marks_and_without(said, typed):
     assert {*tokens(typed)} <= {*tokens(said)}
-
-
-@pytest.mark.parametrize(("one", "other"), [("ガラス", "カラス"), ("ถั่ว", "ถว"), ("ज्ञान", "जञान")])
-def test_tokens_differ_by_marks_that_are_part_of_a_letter(one, other):
-    assert tokens(one) != tokens(other)

@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from recalld.supervisor.text import word_frequency
-from recalld.supervisor.text.word_frequency import line_of
 
 SCRIPT = Path(__file__).parents[2] / "script/stem-ranks"
 TABLE = word_frequency._STEM_RANKS
@@ -21,10 +20,3 @@ def test_table_has_a_line_for_each_stem_in_order():
     words = [line.split(b" ")[0] for line in TABLE.read_bytes().splitlines()]
 
     assert all(one < other for one, other in pairwise(words))
-
-
-def test_line_of_finds_every_line_and_no_other_word():
-    lines = [line.split(" ") for line in TABLE.read_text(encoding="utf-8").splitlines()]
-
-    assert [word for word, value in lines if line_of(TABLE, word) != value] == []
-    assert [line_of(TABLE, word) for word in ("", "a-", "zzz", "一一一", "\udc80", "𠮷")] == [None] * 6
