@@ -81,16 +81,6 @@ def test_append_uses_the_drop_box_when_history_keeps_changing(world, monkeypatch
     assert identity in [raw["id"] for raw in world.history()]
 
 
-@pytest.mark.parametrize("time", ["9999-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z", 253402300799, "昨天"])
-def test_append_replaces_an_impossible_time_with_the_current_time(world, time):
-    add(world, say(createdAt=time))
-    world.settle()
-    assert [path[7:17] for path in world.dated_files()] == ["2026-01-31"]
-    assert world.history()[0]["createdAtFound"] == time
-    assert world.flags() == [True]
-    assert world.events.of("time_odd") == [{"messages": 1, "ids": world.ids()}]
-
-
 @pytest.mark.parametrize("identity", ["../../../越界", "/tmp/越界", "a/b", "有\0的", "长" * 200, "\ud800", "."])
 def test_append_writes_no_file_outside_the_drop_box_for_any_id(world, identity):
     """An id is text of another program and may hold anything."""

@@ -104,6 +104,17 @@ def test_accepted_day_is_removed_and_comes_back_by_no_repair(filed):
     assert filed.reopen().fsck().removed == 4
 
 
+def test_accepted_day_that_is_put_back_is_memory_again(filed):
+    path, data = day(filed), day(filed).read_bytes()
+    path.unlink()
+    filed.accept(path.name)
+    path.write_bytes(data)
+    filed.settle()
+    assert len(shown(filed)) == 4
+    path.unlink()
+    assert len(filed.ws.deletions.absences().lost[path.name]) == 4
+
+
 def test_summary_of_an_accepted_day_goes_and_an_edited_one_stays(world):
     world.write([message("a", "2026-01-10T09:00", "鱼缸换水。"), message("b", "2026-01-11T09:00", "浴缸换水。")])
     world.settle()
@@ -239,3 +250,13 @@ def test_moved_file_is_named_and_read_where_it_is(filed, place):
     assert filed.repair().saved == 0
     delete(to, 1)
     assert shown(filed) == [one["text"] for one in SAID[1:]]
+
+
+def test_moved_file_that_is_deleted_is_a_lost_day(filed):
+    path = day(filed)
+    to = path.with_name("diary.md")
+    path.rename(to)
+    assert filed.verdict()[1]
+    to.unlink()
+    assert path.name in filed.verdict()[0][0]
+    assert filed.repair().saved == 4

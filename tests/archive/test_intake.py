@@ -10,7 +10,7 @@ import pytest
 
 from recalld.supervisor.archive.intake import contains_message
 from recalld.supervisor.protocol.message import digest_of_text, fingerprint_of
-from tests.world import FaultyDisk, World, message, talk, without
+from tests.world import FaultyDisk, World, message, without
 
 
 def test_intake_knows_a_spelling_that_an_older_journal_has(world):
@@ -110,17 +110,6 @@ def test_intake_leaves_an_adopted_note_unchanged_and_in_place(world):
 
 
 # ── the drop-box ─────────────────────────────────────────────────────────────
-
-
-def test_drop_box_takes_in_many_files_by_one_write(world):
-    """Each write reads and renders the whole of history.json: a thousand files would take a minute."""
-    disk = FaultyDisk()
-    world.reopen(disk=disk)
-    for n, one in enumerate(talk("2026-01-31T09:00", 20)):
-        world.drop(f"{n:02}.json", one)
-    world.intake()
-    assert (len(world.history()), world.dropped()) == (20, [])
-    assert disk.count("rename", "history.json") == 1
 
 
 def test_drop_box_keeps_equal_words_of_two_files_of_one_name(world):

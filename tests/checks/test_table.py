@@ -18,12 +18,11 @@ from recalld.supervisor.checks.table import TABLE, account, examine, verdict
 from recalld.supervisor.checks.units import Installation
 from recalld.supervisor.events import Events
 from recalld.supervisor.host.last_night import LastBackup, keep_last
-from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.connections import HOOK_LATE, HOOK_UNKNOWN, Connection, render_connections
 from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadConfig, NewerFormat
-from recalld.supervisor.storage.texts import Text, render
+from recalld.supervisor.storage.errors import NewerFormat
+from recalld.supervisor.storage.texts import render
 from tests.checks.test_recall import made_of_other_words
 from tests.world import WITHOUT_MODEL, World, message_on, talk
 
@@ -314,19 +313,6 @@ def test_doctor_names_once_a_file_that_lost_a_part_and_what_can_be_done(broken: 
     harm(broken)
     (fault,) = [one for one in examine(broken.look(), None) if one.state == "bad"]
     assert [mend for mend in mends if mend in render(fault.why, language)] == [*mends]
-
-
-def test_doctor_says_once_why_the_configuration_is_refused(broken: Broken):
-    with pytest.raises(BadConfig) as refused:
-        load(b"[recal]\nmax_hits = 3\n", {})
-    log = Events(broken.world.ws.paths.log, broken.world.clock, Log())
-    log.emit("config_refused", why=str(refused.value))
-    broken.run_supervisor()
-    told = [(one.check, one.why) for one in examine(broken.look(), refused.value) if one.state == "bad"]
-    assert told == [
-        ("configuration", str(refused.value)),
-        ("status", Text("recalld.toml was changed and is wrong; the supervisor keeps the configuration before it.")),
-    ]
 
 
 def test_status_counts_what_in_the_inbox_is_no_input(broken: Broken):

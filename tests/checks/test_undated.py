@@ -27,20 +27,6 @@ def told(world: World, language: str = "en") -> list[str]:
     return [render(one, language) for one in world.verdict()[0][1:]]
 
 
-def test_status_counts_the_times_that_it_cannot_read_and_names_the_first(filed):
-    (name,) = filed.names()
-    assert told(filed) == [
-        (
-            f"the times of messages can't be read (2), and they are filed under the days they came; the first is in {name}: "
-            "'11/10/2025' is no time; write it like 2026-01-28T09:02:00+08:00. Correct createdAt there and delete "
-            "createdAtFound; where the day is right, `recalld fsck --accept-times` says so of all."
-        )
-    ]
-    assert told(filed, "zh")[0].startswith(
-        f"有 2 条消息的时间读不懂，归到了收到那天；第一条在 {name} 里：'11/10/2025' 不是时间"
-    )
-
-
 def test_doctor_calls_times_that_cannot_be_read_odd_and_names_the_command(filed):
     (found,) = [one for one in examine(filed.look(), None) if "times" in one.why]
     assert (found.check, found.state, found.mend) == ("files", "odd", "recalld fsck --accept-times")

@@ -77,7 +77,7 @@ def test_service_says_what_the_supervisor_promises(user):
     at = f"@{user}" if user else ""
     assert values(text, "OnFailure") == [f"recalld-trouble{at}.service recalld-again{at}.timer"]
     assert values(text, "RequiresMountsFor") == ['"/w"']
-    assert values(text, "LoadCredential") == []
+    assert (values(text, "LoadCredential"), values(text, "MemoryMax")) == ([], [])
     assert values(text, "User") == ([user] if user else [])
     assert "DynamicUser" not in text
     assert values(text, "WantedBy") == ["multi-user.target" if user else "default.target"]
@@ -88,13 +88,6 @@ def test_fsck_runs_at_night_when_nothing_else_does():
     assert values(text, "ExecStart")[0].endswith(" -w /w fsck --report")
     assert (values(text, "IOSchedulingClass"), values(text, "CPUSchedulingPolicy")) == (["idle"], ["idle"])
     assert values(text_of(Installation(Path("/w")), TIMER), "Persistent") == ["yes"]
-
-
-def test_memory_is_limited_where_that_is_asked_for():
-    wanted = Installation(Path("/w"), memory_max="400M")
-    assert values(text_of(wanted, SERVICE), "MemoryMax") == ["400M"]
-    assert parse_unit(wanted.units()[SERVICE]) == wanted
-    assert values(text_of(Installation(Path("/w")), SERVICE), "MemoryMax") == []
 
 
 def test_key_is_a_credential_and_never_a_variable():
@@ -117,6 +110,7 @@ def test_check_key_refuses_a_file_that_others_can_read(tmp_path, mode, refused):
 def test_unit_tells_what_was_installed():
     wanted = Installation(Path("/home/我/记忆 100%"), "alice", KEY, "/opt/环境/bin/python3", name="work", memory_max="20%")
     assert parse_unit(wanted.units()["recalld@alice:work.service"], "alice") == wanted
+    assert values(text_of(wanted, SERVICE), "MemoryMax") == ["20%"]
     assert parse_unit(b"[Unit]\n") is None
 
 

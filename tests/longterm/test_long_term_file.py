@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,21 +74,6 @@ def test_append_makes_one_line_of_any_content(world, path, content, source, line
     written = write(world, content, source)
     assert path.read_text(encoding="utf-8") == f"一行\n{line}\n"
     assert (written.line, written.total) == (2, 2)
-
-
-def test_append_keeps_what_an_editor_saved_meanwhile(world, path, monkeypatch):
-    world.put("memory.md", "一\n")
-    replace, saved = Files.replace, iter(["一\n二\n", "一\n二\n三\n"])
-
-    def overtaken(files, place, data, seen, *rest, **more):
-        if text := next(saved, ""):
-            path.with_name(".x").write_text(text, encoding="utf-8")
-            os.rename(path.with_name(".x"), path)
-        replace(files, place, data, seen, *rest, **more)
-
-    monkeypatch.setattr(Files, "replace", overtaken)
-    assert write(world).line == 4
-    assert path.read_text(encoding="utf-8") == f"一\n二\n三\n{ENTRY}\n"
 
 
 def test_append_keeps_a_file_that_an_editor_has_just_made(world, path, monkeypatch):

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from recalld import Memory
+from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.storage.errors import BadRequest, NotFound, OwnersAlone, StaleLine
 from tests.world import World, at, message
 
@@ -223,3 +224,12 @@ def test_group_is_told_the_numbers_of_its_own_lines(world):
     shown = [one.text[20:] for one in memory.read(1, 9, **group).lines]
     assert shown == ["周五聚餐 #shared", "~~钥匙在信箱里 #shared~~（至 2026-11-23）"]
     assert lines(memory)[0] == TWO
+
+
+def test_tool_takes_an_item_and_says_what_goes_on(world):
+    tools = MemoryTools(memory_with(world, f"{TWO}\n"))
+    with pytest.raises(BadRequest, match=r"\(1\) 老婆"):
+        tools.memory_write("改学打网球", replaces=ref(tools.memory))
+    said = tools.memory_write("改学打网球", replaces=ref(tools.memory), item=2)
+    assert (said.others[:2], said.replaced[:2]) == ("1@", "2@")
+    assert f"what else it said still holds, and goes on as line {said.others}." in said.plain

@@ -62,13 +62,6 @@ PARTS: dict[str, tuple[dict[str, Any], bytes, str]] = {
         "docx",
     ),
     "markdown": ({"mime_type": "text/markdown", "data": b64(TEXTFILE)}, TEXTFILE, "md"),
-    "a table": ({"mime_type": "text/csv", "data": b64(TEXTFILE)}, TEXTFILE, "csv"),
-    "xml": ({"mime_type": "application/xml", "data": b64(TEXTFILE)}, TEXTFILE, "xml"),
-    "a title beside any bytes": (
-        {"filename": "会议.docx", "file_data": url("application/octet-stream", TEXTFILE)},
-        TEXTFILE,
-        "docx",
-    ),
     "a title alone": ({"title": "会议.md", "data": b64(TEXTFILE)}, TEXTFILE, "md"),
     "a type that nobody knows": ({"type": "file", "file_data": url("application/x-own", TEXTFILE)}, TEXTFILE, "bin"),
 }

@@ -20,7 +20,6 @@ from recalld.supervisor.protocol.llm import load_template
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import note_answer
 from recalld.supervisor.summaries.model import QueuedModel
-from recalld.supervisor.summaries.schedule import Verdicts
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, ProviderError, Usage
@@ -28,20 +27,6 @@ from tests.world import message
 
 CONFIG = load(b'[llm]\nmodel = "qwen3:8b"\nbase_url = "http://127.0.0.1:9/v1"\n', {})
 SESSION = "家里"
-
-
-def test_answers_are_worse_than_extracts_after_20_refusals_of_the_last_30():
-    account = Verdicts()
-    for _ in range(19):
-        account = account.with_one("vague")
-    assert not account.is_worse
-    account = account.with_one("copy")
-    assert account.is_worse
-    assert account.refused == {"vague": 19, "copy": 1}
-    for _ in range(11):
-        account = account.with_one(None)
-    assert not account.is_worse  # 19 of the last 30
-    assert (account.accepted, len(account.recent)) == (11, 30)
 
 
 def test_status_says_by_model_what_became_of_its_answers(world):

@@ -181,29 +181,6 @@ def test_day_that_is_no_longer_short_has_an_extract(world, text, is_long):
     assert world.flags() == [True, True]
 
 
-def test_model_sums_up_a_short_day_and_no_extract_stands_before(world):
-    world.reopen(LITTLE)
-    world.model.script = unreachable
-    world.write([message_on("2026-01-10", "long", LONG)])
-    world.settle()
-    assert (world.summaries(), world.flags(), world.status()["oldestUnsummarised"]) == ([], [False], "2026-01-10")
-    assert [one["group"] for one in status.plan(world.ws, world.clock())["summaries"]] == ["day-2026-01-10"]
-    world.model.script = lambda *_: LONG_SUMMARY
-    world.clock.forward(minutes=10)
-    world.settle()
-    assert LONG_SUMMARY in world.summary("2026-01-10")
-    assert (world.flags(), world.status()["oldestUnsummarised"]) == ([True], None)
-    assert [name.rpartition("/")[0] for name in world.dated_files()] == ["memory"]
-
-
-def test_short_day_of_a_month_waits_for_the_summary_of_the_month(world):
-    world.reopen(LITTLE)
-    world.model.script = unreachable
-    world.write([message_on("2025-11-10", "long", LONG)])
-    world.settle()
-    assert (world.flags(), world.status()["oldestUnsummarised"]) == ([False], "2025-11-10")
-
-
 @pytest.mark.parametrize("toml", [WITHOUT_MODEL, WITH_MODEL])
 @pytest.mark.parametrize(("redact", "is_hidden"), [("llm", True), ("off", False)])
 def test_extract_quotes_no_secret_unless_none_is_to_be_hidden(world, toml, redact, is_hidden):
