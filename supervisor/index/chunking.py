@@ -30,7 +30,7 @@ from ..text.record import record
 from .hit import Passage, Tier
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
-VERSION: Final = 22
+VERSION: Final = 23
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = lazy_re(r'<!-- (\{"id": .*\}) -->')

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final
@@ -227,52 +227,21 @@ def units_from(day: date, ahead: int, unit: str) -> Days:
 # What recurs has no date: 每周三晚上吉他课, "swimming on Tuesdays", "the 1st of every month". Its days are words of a message,
 # which a question for what is to be done on such a day finds.
 
-#: What follows a number of times or of things: 每周一次, 每周三公里, 每周五百块.
-_COUNTED: Final = r"(?![零两十百千万半次个节堂趟场回遍顿页单篇封本杯瓶包片斤里块元条件套]|小时|分钟|天(?!气)|公里|毫升)"
-_HAN_DAY: Final = rf"(?:[一二三四五六]{_COUNTED}|[日天])"
-#: More weekdays, without 周, are a number where one of these follows: 每周三一节课, 每周五六点.
-_HAN_NEXT: Final = rf"[{HAN_WEEKDAYS}]+(?![0-9{HAN_WEEKDAYS}零两十百千万半个点次节堂号月天小趟场共起直般些时分到至])"
-_ENGLISH_DAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_EACH: Final = rf"(?:{_ENGLISH_DAY}s\b|{WEEKDAY}|week-?ends?\b|weekdays?\b)"
-_AND: Final = r"(?:\s*(?:,|&|/|-|\u2013|\band\b|\bor\b|\bto\b|\bthrough\b|\buntil\b))+\s*"
-#: Every such day: 每周三, 每周二、四, 每两周的周五, 每周一到周五, 工作日; "every other Friday", "Tuesdays and Thursdays". Each
-#: of these pairs has a pattern in Chinese and one in English.
+#: Every such day, in Chinese and in English: 每周三, 每周二、四, "every Monday and Friday", "Tuesdays".
 WEEKLY: Final = (
+    rf"(?:每|隔|逢)个?{HAN_WEEK}[{HAN_WEEKDAYS}末](?![次个天小百])(?:[、，,和]?{HAN_WEEK}?[{HAN_WEEKDAYS}])*",
     (
-        rf"(?:(?:每|隔|逢)个?|(?:每|隔)[两二]个?{HAN_WEEK}的?){HAN_WEEK}(?:末|[{HAN_WEEKDAYS}](?:到|至|[-~—]){HAN_WEEK}?[{HAN_WEEKDAYS}]"
-        rf"|{_HAN_DAY}(?:[、，,和跟与及]?(?:每?{HAN_WEEK}[{HAN_WEEKDAYS}](?![{HAN_WEEKDAYS}])|{_HAN_NEXT}))*)|(?:每个?|逢)?工作日"
-    ),
-    (
-        rf"\b(?:(?:every|each|most)\s+(?:other\s+|second\s+|single\s+)?{_EACH}(?:{_AND}(?:every\s+|each\s+)?{_EACH})*"
-        rf"|(?<!two )(?<!three )(?<!few )(?<!some )(?<!of )(?:{_ENGLISH_DAY}|week-?end|weekday)s\b(?:{_AND}(?:{_ENGLISH_DAY}|week-?end)s?\b)*)"
+        rf"\b(?:(?:every|each)\s+(?:other\s+)?{WEEKDAY}(?:(?:\s*[,&]|\s+and)\s*{WEEKDAY})*"
+        r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days\b)"
     ),
 )
-_HAN_NUMBER: Final = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
-_ORDINAL: Final = r"[0-3]?[0-9](?:st|nd|rd|th)"
-_ORDINALS: Final = rf"{_ORDINAL}(?:(?:,|\s+and|\s*&)\s+(?:the\s+)?{_ORDINAL})*"
-#: A day of every month, or several: 每月5号, 每月15日和30日, "the 1st and 15th of every month".
+#: A day of every month: 每月5号, "the 1st of every month".
 MONTHLY: Final = (
-    rf"每个?月的?\s?{_HAN_NUMBER}\s?[号日](?:[、，,和与及]\s?{_HAN_NUMBER}\s?[号日])*",
-    (
-        rf"\b(?:{_ORDINALS}\s+of\s+(?:every|each|the)\s+month\b"
-        rf"|(?:every\s+month|each\s+month|monthly),?\s+(?:on|by)\s+the\s+{_ORDINALS}\b)"
-    ),
+    r"每个?月的?\s?(?P<n>[0-9]{1,2}|[一二三四五六七八九十]{1,3})\s?[号日]",
+    r"\b(?P<n>[0-3]?[0-9])(?:st|nd|rd|th)\s+of\s+(?:every|each|the)\s+month\b",
 )
-#: A weekday by its number in a month names no day: 第二个周六, "the last Friday of the month".
-NTH: Final = (
-    f"(?:第[一二三四1-4](?:个?[、和跟及]第?[一二三四1-4])*|最后一?|头一|首)个?{HAN_WEEK}(?:的?{HAN_WEEK})?[{HAN_WEEKDAYS}]",
-    (
-        rf"\b(?:first|1st|second|2nd|third|3rd|fourth|4th|last)\s+{WEEKDAY}(?=\s+(?:of\s+|in\s+)?"
-        rf"(?:(?:the|every|each|a|this|next|last)\s+month\b|{MONTH}))|\b(?:every|each)\s+(?:first|last)\s+{WEEKDAY}"
-    ),
-)
-_WEEKLY, _MONTHLY, _NTH = ((lazy_re(zh), lazy_re(en, re.IGNORECASE)) for zh, en in (WEEKLY, MONTHLY, NTH))
-_WHICH: Final = lazy_re(
-    rf"(?P<weekday>mon|tue|wed|thu|fri|sat|sun|[{HAN_WEEKDAYS}])|(?P<end>末|week-?end)|(?P<working>weekday|工作日)",
-    re.IGNORECASE,
-)
-_TO: Final = lazy_re(r"[到至~—–-]|\b(?:to|through|until)\b", re.IGNORECASE)
-_NUMBER: Final = lazy_re(rf"{_HAN_NUMBER}(?=\s?[号日])|[0-3]?[0-9](?=st|nd|rd|th)", re.IGNORECASE)
+_WEEKLY, _MONTHLY = ((lazy_re(zh), lazy_re(en, re.IGNORECASE)) for zh, en in (WEEKLY, MONTHLY))
+_NAMED: Final = lazy_re(rf"mon|tue|wed|thu|fri|sat|sun|[{HAN_WEEKDAYS}]", re.IGNORECASE)
 
 #: A longer span is a week, not a weekend: what marks its days as tokens of a message.
 FEW: Final = 2
@@ -283,17 +252,15 @@ def recurring(text: str) -> list[str]:
     """
     Return the days of *text* on which something happens every week or month, as tokens; Monday is weekly-1.
 
-    >>> recurring("每周二、四游泳"), recurring("piano every Wed and Saturdays")
+    >>> recurring("每周二、四游泳"), recurring("piano every Wed and Saturday")
     (['weekly-2', 'weekly-4'], ['weekly-3', 'weekly-6'])
     >>> recurring("房租每月5号转"), recurring("book club is the first Thursday of the month")
     (['monthly-5'], [])
     """
-    for pattern in _NTH:
-        text = pattern.sub(lambda match: " " * len(match[0]), text)
-    parts = [match[0] for pattern in _WEEKLY for match in pattern.finditer(text)]
-    weekly = [f"weekly-{day}" for part in parts for day in _weekdays(part)]
-    numbers = [day for pattern in _MONTHLY for match in pattern.finditer(text) for day in _NUMBER.findall(match[0])]
-    return list(dict.fromkeys([*weekly, *(f"monthly-{number(day)}" for day in numbers)]))
+    weekly = [day for pattern in _WEEKLY for match in pattern.finditer(text) for day in _NAMED.findall(match[0])]
+    monthly = [match["n"] for pattern in _MONTHLY for match in pattern.finditer(text)]
+    tokens = [*(f"weekly-{weekday_number(day) + 1}" for day in weekly), *(f"monthly-{number(day)}" for day in monthly)]
+    return list(dict.fromkeys(tokens))
 
 
 def occasions(days: Days) -> dict[str, tuple[str, ...]]:
@@ -310,19 +277,3 @@ def occasions(days: Days) -> dict[str, tuple[str, ...]]:
         day = date.fromisoformat(token)
         tokens[token] = (*spans, f"weekly-{day.isoweekday()}", f"monthly-{day.day}")
     return tokens
-
-
-def _weekdays(part: str) -> Iterator[int]:
-    """Yield the weekdays that a part of a text names, 1 to 7; those between two with 到 as well."""
-    named = [day for match in _WHICH.finditer(part) for day in _each_weekday(match)]
-    match named:
-        case first, last if first < last and _TO.search(part):
-            yield from range(first, last + 1)
-        case _:
-            yield from named
-
-
-def _each_weekday(match: re.Match[str]) -> tuple[int, ...]:
-    if match["weekday"]:
-        return (weekday_number(match["weekday"]) + 1,)
-    return (6, 7) if match["end"] else (1, 2, 3, 4, 5)

@@ -26,7 +26,6 @@ from .calendar import (
     LONGEST,
     MONTH,
     MONTHLY,
-    NTH,
     WEEKDAY,
     WEEKLY,
     WITHIN,
@@ -91,8 +90,13 @@ _FIGURES: Final[_Rules] = (
 #: not have is empty there. A habit has no date, and those of the lunar calendar are only found as words.
 _TABLE: Final[tuple[tuple[str, str, _Meaning | None], ...]] = (
     (f"{_WEEK}[{HAN_WEEKDAYS}](?:到|至|[-~—])(?:{_WEEK})?[{HAN_WEEKDAYS}]", "", None),
-    *((zh, en, None) for zh, en in (NTH, WEEKLY, MONTHLY)),
-    ("", rf"\b(?:a\s+week\s+on\s+{WEEKDAY}|{WEEKDAY}\s+week\b)", None),
+    (*WEEKLY, None),
+    (*MONTHLY, None),
+    (
+        f"(?:第[一二三四1-4]|最后一?|头一|首)个?{HAN_WEEK}[{HAN_WEEKDAYS}]",
+        rf"\b(?:(?:first|second|third|fourth|last)\s+{WEEKDAY}(?=\s+(?:of|in)\b)|a\s+week\s+on\s+{WEEKDAY}|{WEEKDAY}\s+week\b)",
+        None,
+    ),
     (f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?", "", None),
     (f"{_NEAR_ZH}个?月的?(?P<day>{_N})[日号](?!线)", rf"\bthe\s+{_DAY}\s+of\s+{_NEAR}\s+month\b", meanings.day_of_near_month),
     (
