@@ -17,18 +17,16 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date
 from types import MappingProxyType
 from typing import Final
 
-from ..query.calendar import WITHIN, is_day
-from ..query.dates import days_about
+from ..query.calendar import is_day
 from ..query.intent import TENSE_WORDS, asks_before, asks_past
 from ..query.parse import Query
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_asked
-from .hit import LATER, LINK, Hit, PartName
+from .hit import LATER, LINK, PartName
 from .ranking import LOOKED_AT, Corpus, Scored, begins_with_a_word
 
 #: The reason of the passage that goes before an older one about the same thing, or, where the past is asked for, a newer one.
@@ -166,31 +164,6 @@ def users_first(query: Query, hits: Sequence[Scored]) -> list[Scored]:
         if is_near and sum(_worth(query, other.matching(query.words)).values()) >= worth:
             return _ahead(other, hits, "who")
     return list(hits)
-
-
-def in_order_of_days(query: Query, hits: Sequence[Hit]) -> list[Hit]:
-    """
-    Return the hits; if the question is what is to be done, in the order of the days that they are about, all equally good.
-
-    What a later message about the same day says with all of its words is left out.
-    """
-    if not query.is_of_days or not hits:
-        return list(hits)
-
-    def due(hit: Hit) -> str:
-        about = (token.removeprefix(WITHIN) for token in days_about(hit.unit.text, hit.unit.day or date.min))
-        return min((day for day in about if len(day) > len("2026-12") and day.startswith((*query.words,))), default="~")
-
-    due_hits = []
-    for hit in hits:
-        words = {*tokens(hit.unit.text)} - {*tokens(str(hit.unit.day))}  # that is the heading of a summary
-        due_hits.append((due(hit), (hit.unit.day or date.min, bool(hit.unit.role)), words, hit))
-    best = max(hit.rank for hit in hits)
-    return [
-        hit.reaching(best, "days")
-        for day, at, words, hit in sorted(due_hits, key=lambda row: (row[0], not row[3].unit.role, row[1]))
-        if not any(day == other and at < later and words <= more for other, later, more, _ in due_hits)
-    ]
 
 
 def _ahead(first: Scored, hits: Sequence[Scored], part: PartName) -> list[Scored]:

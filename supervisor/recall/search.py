@@ -23,7 +23,6 @@ from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Passage, SearchResult
 from ..index.index import Index
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from ..index.manifest import MOST_BYTES, PATIENCE_S, Changes, long_term_name
-from ..index.newest import in_order_of_days
 from ..index.ranking import gate_of, load_numpy
 from ..index.view import View
 from ..protocol.config_keys import Recall
@@ -110,7 +109,7 @@ class Searcher:
         pinned: tuple[Passage, ...] = search.attempt(lambda: _pinned(self.files, self.paths), ()) if is_input else ()
         search.emit_events(len(hits))
         result = SearchResult(
-            hits=tuple(in_order_of_days(query, [*_each_once(hits)])),
+            hits=tuple(_each_once(hits)),
             terms=tuple(query.words),
             dates=tuple(days.label for days in query.days),
             role=query.role,

@@ -19,24 +19,6 @@ SAID = (
 )  # fmt: skip
 
 
-PLANS = {
-    "十二月有什么安排？": (
-        "12月20号去成都出差",
-        "十二月五号交房租",
-        "12月12日下午三点看牙",
-        "十二月五号交房租，别忘了",
-        "十二月八日家长会",
-    ),
-    "what's on in December?": (
-        "I fly to Chengdu on 20 December",
-        "the rent is due on December 5th",
-        "dentist on 12 December at three",
-        "the rent is due on December 5th, mind the new account",
-        "parents' evening on December 8",
-    ),
-}
-
-
 @pytest.fixture(params=["unfiled", "filed"])
 def memory(tmp_path, request):
     world = World(tmp_path, NOW, f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n")
@@ -63,17 +45,6 @@ def found(memory, question):
 )  # fmt: skip
 def test_search_finds_what_is_due_on_the_days_asked_for_and_nothing_else(memory, question, answers):
     assert found(memory, question) == answers
-
-
-@pytest.mark.parametrize("question", PLANS)
-def test_plans_of_a_month_are_in_the_order_of_their_days_and_once(tmp_path, question):
-    world = World(tmp_path, NOW, f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n")
-    world.append(*(message(f"m{n}", f"2026-11-0{n + 1}T09:00", text, "user") for n, text in enumerate(PLANS[question])))
-    world.append(*(message(f"s{n}", moment, text, "user") for n, (moment, text) in enumerate(SAID[:8])))
-    world.settle()
-    flight, _, dentist, rent, evening = PLANS[question]
-    lines = Memory(world.ws, clock=world.clock).inject(question).memory.splitlines()
-    assert [one.rpartition(": ")[2] for one in lines if one.startswith("[")] == [rent, evening, dentist, flight]
 
 
 def test_inject_shows_what_is_due_as_it_was_said_and_todays_day(memory):
