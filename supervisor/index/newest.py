@@ -88,9 +88,14 @@ def newest_first(
     return _ahead(first, [best, *(hit for hit in hits if hit is not best)], "days")
 
 
+def is_of_user(hit: Scored) -> bool:
+    """True if the passage has a day and is not the assistant's."""
+    return bool(hit.candidate.day) and hit.candidate.role != "assistant"
+
+
 def is_statement(hit: Scored) -> bool:
-    """True if the passage has a day, and neither asks nor is the assistant's."""
-    return bool(hit.candidate.day) and hit.candidate.role != "assistant" and not hit.passage.asks
+    """True if the passage is of the user and does not end in a question."""
+    return is_of_user(hit) and not hit.passage.asks
 
 
 def _of_the_same(query: Query, hits: Sequence[Scored], alike: Mapping[int, Mapping[int, float]] | None) -> list[Scored]:
@@ -101,12 +106,12 @@ def _of_the_same(query: Query, hits: Sequence[Scored], alike: Mapping[int, Mappi
     """
     best, others = hits[0], hits[1:LOOKED_AT]
     worth = _worth(query, best.matching(query.words))
-    if not worth or not is_statement(best):
+    if not worth or not is_of_user(best):
         return []
     near = (alike or {}).get(best.candidate.unit, {})
 
     def is_of_the_same(hit: Scored) -> bool:
-        if hit.candidate.role == "assistant" or not hit.candidate.day or hit.score < _NEAR * best.score:
+        if not is_of_user(hit) or hit.score < _NEAR * best.score:
             return False
         are_messages = alike is not None and best.candidate.role and hit.candidate.role
         if are_messages and near.get(hit.candidate.unit, 0.0) < 1.0:

@@ -27,7 +27,7 @@ from .documents import CONTEXT_WIDTHS, Document
 from .engine import Engine
 from .hit import MEANING, Answer, Asked, Hit, Nearness, Passage, ScoreParts, Tier
 from .manifest import Manifest, Record, keys_of
-from .newest import BRING, LEAST_ALIKE, is_statement, names_in, newest_first, users_first
+from .newest import BRING, LEAST_ALIKE, is_of_user, names_in, newest_first, users_first
 from .ranking import SHORT, Corpus, Scored, rank, related_words_in, verdict
 
 #: The most changed groups that an overlay holds; the newest are taken.
@@ -239,7 +239,7 @@ class View:
         """Return the answers as `newest_first` orders them, with later statements of the contents *reach* that they bring."""
         if query.only_days or query.is_of_days:
             return list(best)
-        statements = {hit.candidate.unit: hit for hit in best[:BRING] if is_statement(hit)}
+        statements = {hit.candidate.unit: hit for hit in best[:BRING] if is_of_user(hit)}
         alike = {unit: near.like(unit) for unit in statements} if near else None
         names = {unit: names_in(query, hit, self.corpora[0]) for unit, hit in statements.items()}
         units = {unit for some in (alike or {}).values() for unit, part in some.items() if part >= LEAST_ALIKE}

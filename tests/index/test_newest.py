@@ -96,6 +96,7 @@ def test_asks_past_by_a_day_that_is_over():
         ("when is the launch", "the launch is on the 1st of December", "Correction: the launch is on the 15th", (0, 0)),
         ("发布是哪天", "发布定在十二月一日", "更正：发布定在十二月十五日", (0, 0)), ("项目经理是谁", "项目经理是孙洁", "孙洁调走了，项目经理是郭磊", (0, 1)),
         ("车现在停在哪里", "我把车停在B区118", "车停C区26了，别忘了", (0, 1)), ("我妈体检哪天", "妈妈体检在22号", "妈妈体检改到25号了", (0, 1)),
+        ("how many micrograms do I take", f"{COSTS}. anything to know?", COSTS_NOW, (0, 1)),  # the older one asks, too
     ],
 )  # fmt: skip
 def test_newest_first_puts_the_newer_of_two_about_the_same_thing_first(question, old, new, days):
