@@ -84,16 +84,6 @@ _MOST_ASKED: Final = 6
 MOST_CHARS: Final = 4_000
 _SENTENCE: Final = lazy_re(r"[^。！？!?\n]+[。！？!?\n]*")
 _ASKS: Final = lazy_re(r"[?？][\s!！」』”\"')）]*$")
-#: What is between two questions of one sentence, and what each of them contains.
-_BETWEEN_QUESTIONS: Final = lazy_re(
-    r"[,，;；、]?\s*\b(?:and|also|plus)\s+(?=(?:also\s+)?(?:what|when|where|who|whose|which|how|why|is|are|was|did|do|does)\b)"
-    r"|[,，;；]\s*(?:还有|另外|以及|顺便)?|(?<=[哪儿里谁么少几点号啥])\s+(?=(?-i:[\u4e00-\u9fff]))",
-    re.IGNORECASE,
-)
-_ASKS_ITSELF: Final = lazy_re(
-    r"^\W*(?:also\s+)?(?:and\s+)?(?:what|when|where|who|whose|which|how|why|is|are|was|did|do|does)\b|什么|啥|哪|谁|几|多少|怎么|咋|何时|多[久大高长远重]",
-    re.IGNORECASE,
-)
 _BACK: Final = lazy_re(
     r"[它牠]|(?:这|那)个?(?=[，。？！,.?!\s吗呢呀吧啊的怎是为有在要能会还后多]|$)|(?:那|这)(?:件事|事儿?|家|样|次|里|儿|本书?|部)|上面|刚才|刚刚|继续|后来呢"
     r"|\b(?:it|its|that|that one|this one|those|these ones?|the same|the (?:first|second|last|other) one)\b",
@@ -153,7 +143,6 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     if is_small_talk(question) or (is_chatter(question) and not due_days(folded, today)):
         return Query({})
     asking, others = _parts(folded)
-    asking = [part for sentence in asking for part in questions_in(sentence)]
     text = " ".join(asking)
     days, sentences, day_words, occasion_words = _days_and_words(asking, today)
     words = {word: max(weights.get(word, 0.0) for weights in sentences) for weights in sentences for word in weights}
@@ -238,19 +227,6 @@ def refers_back(question: str, words: int) -> bool:
     if not words or words > _FEW:
         return not words
     return bool(_BACK.search(question)) or (bool(_PERSON.search(question)) and not NAMED.search(question))
-
-
-def questions_in(sentence: str) -> list[str]:
-    """
-    Return the questions of one sentence: each part that asks by itself.
-
-    >>> questions_in("what's the wifi password and when is the dentist?"), questions_in("who are Anna and Ben?")
-    (["what's the wifi password", 'when is the dentist?'], ['who are Anna and Ben?'])
-    >>> questions_in("牙医几点，停车场在哪")
-    ['牙医几点', '停车场在哪']
-    """
-    parts = _BETWEEN_QUESTIONS.split(sentence)
-    return parts if len(parts) > 1 and all(map(_ASKS_ITSELF.search, parts)) else [sentence]
 
 
 def _parts(question: str) -> tuple[list[str], list[str]]:
