@@ -301,8 +301,7 @@ def restore_history(ws: Stores, now: datetime) -> int:
             why = error.why
         else:
             return 0
-        is_kept = keep_damaged(history, quarantine)
-        ws.events.transition("quarantine_full", not is_kept)
+        ws.events.transition("quarantine_full", not (is_kept := keep_damaged(history, quarantine)))
         if not is_kept:
             return 0
         backup = history.backup()
@@ -310,8 +309,9 @@ def restore_history(ws: Stores, now: datetime) -> int:
         messages = assign_ids(backup, journal.known, now, settings.future_limit)  # the backup may be older than the ids
         held = {*_first_keys(messages, journal).values()}
         messages += tuple(ws.attachments.original(message) for key, message in journal.unwritten.items() if key not in held)
-        raws = recover(version.data).elements if version else ()
-        entries = tuple(read_message(raw, settings.zone) for raw in raws)
+        entries = tuple(read_message(raw, settings.zone) for raw in (recover(version.data).elements if version else ()))
+        copies = (message for message in messages if isinstance(message, Message))
+        entries = add_messages(entries, copies, lambda _: False)[: len(entries)]  # a program may have stripped their ids
         entries = assign_ids(entries, journal.known, now, settings.future_limit)
         first = _first_keys(entries, journal)
         known = held | journal.unwritten.keys() | journal.written.keys()

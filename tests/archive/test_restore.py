@@ -45,6 +45,15 @@ def test_restore_history_uses_backup_and_journal_and_keeps_the_bytes(world, data
     assert set(world.flags()) == {True}
 
 
+def test_restore_history_knows_what_a_program_has_stripped_of_its_id(world):
+    """Nobody has met it but the backup: its writer gave it an id, another one took that away, and broke the file."""
+    first = [message("7", "2026-01-31T09:00", text="备份好了。")]
+    world.paths.history_backup.write_bytes(json.dumps(first).encode())
+    world.write(f"{json.dumps(without(first, 'id'))[:-1]},]".encode())
+    assert world.restore() == 1
+    assert world.ids() == ["7"]
+
+
 @pytest.mark.parametrize(
     "data", [b"{{{", json.dumps([message("1", "2026-01-31T09:00", text="备份好了。")], ensure_ascii=False).encode("gbk")]
 )

@@ -166,7 +166,7 @@ class Typed(Program):
     def act(self, count: int, *, anew: bool) -> None:
         world = self.world
         history = world.history()
-        if history is None or world.forgetful:
+        if history is None or world.forgetful or world.is_arriving:  # ids that it strips may come once more
             return
         known = _TYPED if anew else ("id", *_TYPED)
         spell = world.rng.choice(_SPELLINGS)
