@@ -8,6 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from tests.process.command import Ended, until
 
 #: The first process of the machine that script/machine has booted, by its number here; "" without one.
@@ -16,6 +18,14 @@ PID = os.environ.get("RECALLD_TEST_MACHINE", "")
 WORDS = "暗号花生"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _DEADLINE_S = 240.0
+#: An alarm that writes what it is told into a folder of the user's, that of the system into the one that systemd gives it.
+ALARM = '[care]\non_trouble = \'echo "$RECALLD_TROUBLE" >> "${STATE_DIRECTORY:-$HOME}/heard"\'\n'
+
+
+def booted(script: str, most_s: int = 600) -> list[pytest.MarkDecorator]:
+    """The marks of tests that need the machine which *script* boots, and take so many seconds at most."""
+    needs_it = pytest.mark.skipif(not PID, reason=f"needs a machine: {script}")
+    return [pytest.mark.booted, needs_it, pytest.mark.timeout(most_s)]
 
 
 @dataclass
@@ -71,6 +81,14 @@ class Unit:
     def becomes(self, state: str, most_s: float = 60.0) -> None:
         """Wait until it is in that state."""
         until(lambda: self.show("ActiveState") == state, most_s=most_s)
+
+    def drop_in(self, text: str) -> None:
+        """Add to what the unit says."""
+        home = f"/home/{self.person.name}/.config/systemd/user" if self.person else "/etc/systemd/system"
+        self.machine.do("mkdir", "-p", f"{home}/{self.name}.d")
+        self.machine.do("tee", f"{home}/{self.name}.d/test.conf", stdin=text)
+        reload = ["systemctl", *(["--user"] if self.person else []), "daemon-reload"]
+        assert (self.person.run if self.person else self.machine.run)(*reload).code == 0
 
     def restarted(self, times: int, most_s: float) -> None:
         """Wait until it was started again so often, and is ready."""

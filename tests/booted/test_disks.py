@@ -11,27 +11,14 @@ import time
 
 import pytest
 
-from tests.booted import test_service
-from tests.booted.machine import WORDS, Machine, Person, Unit
+from tests.booted.machine import ALARM, WORDS, Person, Unit, booted
 from tests.process.command import Ended, until
 
-pytestmark = test_service.pytestmark
-#: The alarm of a user writes into their folder, that of the system into the one that systemd gives it.
-ALARM = '[care]\non_trouble = \'echo "$RECALLD_TROUBLE" >> "${STATE_DIRECTORY:-$HOME}/heard"\'\n'
+pytestmark = booted("script/test-systemd")
 #: What would take two minutes, and what would take ten.
 HASTY = "[Unit]\nStartLimitIntervalSec=20\nStartLimitBurst=3\n[Service]\nRestartSec=1\n"
 SOON = "[Timer]\nOnActiveSec=\nOnUnitInactiveSec=\nOnActiveSec=3\nOnUnitInactiveSec=3\nAccuracySec=1\n"
 LATE_S = 75
-
-
-@pytest.fixture(scope="module")
-def machine() -> Machine:
-    return Machine(test_service.PID)
-
-
-@pytest.fixture
-def me(machine: Machine) -> Person:
-    return machine.person()
 
 
 class Service:
@@ -60,18 +47,10 @@ class Service:
         folder = f"/var/lib/recalld/{self.me.name}" if self.of_system else f"/home/{self.me.name}"
         return self.machine.run("cat", f"{folder}/heard").out.splitlines()
 
-    def drop_in(self, unit: Unit, text: str) -> None:
-        """Add to what the unit says."""
-        folder = "/etc/systemd/system" if self.of_system else f"/home/{self.me.name}/.config/systemd/user"
-        self.machine.do("mkdir", "-p", f"{folder}/{unit.name}.d")
-        self.machine.do("tee", f"{folder}/{unit.name}.d/test.conf", stdin=text)
-        reload = ["systemctl", *([] if self.of_system else ["--user"]), "daemon-reload"]
-        assert (self.machine.run if self.of_system else self.me.run)(*reload).code == 0
-
     def hurry(self) -> None:
         """Let it wait less than it would, before and after it is told."""
-        self.drop_in(self.unit, HASTY)
-        self.drop_in(self.again, SOON)
+        self.unit.drop_in(HASTY)
+        self.again.drop_in(SOON)
 
     def is_heard(self, sentence: str, times: int = 1) -> None:
         until(lambda: sum(sentence in line for line in self.heard) == times, most_s=60)

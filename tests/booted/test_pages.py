@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.booted import test_service
-from tests.booted.machine import Machine, Person
+from tests.booted.machine import Machine, Person, booted
 from tests.test_examples import BOOTED, HOW_TOS, LANGUAGES, shell_blocks
 
-pytestmark = test_service.pytestmark
+pytestmark = booted("script/test-systemd")
 HOW_TO = Path(__file__).parent.parent.parent / "docs/how-to"
 ELSEWHERE = re.compile(r"^(?:docker|sudo apt-get)\b", re.MULTILINE)
 
@@ -30,9 +29,7 @@ def make_workspaces_of_pages(machine: Machine, me: Person) -> None:
 
 
 @pytest.mark.parametrize("ending", LANGUAGES.values(), ids=LANGUAGES.keys())
-def test_how_to_commands_of_services_succeed(ending):
-    machine = Machine(test_service.PID)
-    me = machine.person()
+def test_how_to_commands_of_services_succeed(machine, me, ending):
     me.root = f"/home/{me.name}/memory"
     me.ok("init")
     machine.do("loginctl", "enable-linger", me.name)

@@ -7,41 +7,22 @@ Each test has a user of its own. What the machine's clock decides is waited for 
 from __future__ import annotations
 
 import json
-import os
 import re
 from datetime import date, timedelta
 
 import pytest
 
-from tests.booted.machine import WORDS, Machine, Person, Unit
+from tests.booted.machine import ALARM, WORDS, Unit, booted
 from tests.process.command import Ended, until
 
-PID = os.environ.get("RECALLD_TEST_MACHINE", "")
-pytestmark = [
-    pytest.mark.booted,
-    pytest.mark.skipif(not PID, reason="needs a machine: script/test-systemd"),
-    pytest.mark.timeout(600),
-]
+pytestmark = booted("script/test-systemd")
 #: The watchdog of the units is patient; a test is not. A round comes every 30 seconds.
 IMPATIENT = "[Service]\nWatchdogSec=45\nRestartSec=1\n"
 
 
-@pytest.fixture(scope="module")
-def machine() -> Machine:
-    return Machine(PID)
-
-
-@pytest.fixture
-def me(machine: Machine) -> Person:
-    return machine.person()
-
-
 def impatient(unit: Unit) -> None:
     """Let the unit wait less than it would."""
-    assert unit.person
-    unit.person.run("mkdir", "-p", f".config/systemd/user/{unit.name}.d")
-    unit.person.write(f".config/systemd/user/{unit.name}.d/impatient.conf", IMPATIENT)
-    assert unit.person.run("systemctl", "--user", "daemon-reload").code == 0
+    unit.drop_in(IMPATIENT)
     assert unit.systemctl("restart").code == 0
 
 
@@ -131,14 +112,14 @@ def test_hang_is_ended_by_the_watchdog(me):
 def test_killed_service_starts_again_and_after_the_limit_it_is_told(me):
     unit = me.installed()
     impatient(unit)
-    me.write(f"{me.root}/recalld.toml", "[care]\non_trouble = 'echo \"$RECALLD_TROUBLE\" >> told'\n")
+    me.write(f"{me.root}/recalld.toml", ALARM)
     for times in range(1, 4):
         assert unit.systemctl("kill", "--signal=KILL").code == 0
         unit.restarted(times, most_s=60)
     until(lambda: unit.systemctl("kill", "--signal=KILL") and unit.show("ActiveState") == "failed")
     done = me.recalld("service", "status")
     assert (done.code, "does not run" in done.err) == (65, True)
-    until(lambda: "recalld.service does not run: a signal killed it" in me.run("cat", "told").out)
+    until(lambda: "recalld.service does not run: a signal killed it" in me.run("cat", "heard").out)
 
 
 def test_start_asks_for_more_time_while_a_first_index_is_made(me, machine):
@@ -260,13 +241,13 @@ def test_nightly_check_tells_once_what_is_lost(me):
     assert timer.show("ActiveState") == "active"
     assert timer.show("NextElapseUSecRealtime") != ""
     assert fsck.systemctl("start").code == 0
-    me.write(f"{me.root}/recalld.toml", "[care]\non_trouble = 'echo \"$RECALLD_TROUBLE\" >> told'\n")
+    me.write(f"{me.root}/recalld.toml", ALARM)
     me.say(150, days=3)
     until(lambda: me.json("status")["unwritten"] == 0)
     me.run("sh", "-c", f"rm '{me.root}'/memory/2026-01-02-*.md; echo '[]' > '{me.root}/history.json'")
     for _ in range(2):
         assert fsck.systemctl("start").code != 0
-    assert me.run("cat", "told").out.count("messages are lost (50)") == 1
+    assert me.run("cat", "heard").out.count("messages are lost (50)") == 1
     assert "messages are lost (50)" in me.recalld("status").out.splitlines()[0]
     assert "the nightly check found something" in me.recalld("service", "status").err
     errors = me.run("journalctl", "--user-unit=recalld-fsck.service", "--identifier=recalld", "--priority=err", "--no-pager")
@@ -279,7 +260,7 @@ def test_nightly_backup_is_kept_and_one_that_fails_is_told_once(me):
     me.installed("--backup-to", folder, "--keep", "2")
     backup, timer = me.unit("recalld-backup.service"), me.unit("recalld-backup.timer")
     assert (timer.show("ActiveState"), me.json("service", "status")["nightlyBackup"]) == ("active", "active")
-    me.write(f"{me.root}/recalld.toml", "[care]\non_trouble = 'echo \"$RECALLD_TROUBLE\" >> told'\n")
+    me.write(f"{me.root}/recalld.toml", ALARM)
     me.say(3)
     assert backup.systemctl("start").code == 0
     (name,) = me.run("ls", folder).out.splitlines()
@@ -288,8 +269,8 @@ def test_nightly_backup_is_kept_and_one_that_fails_is_told_once(me):
     me.run("mv", "backups", "away")
     for _ in range(2):
         assert backup.systemctl("start").code != 0
-    until(lambda: "the nightly backup failed" in me.run("cat", "told").out)
-    assert me.run("cat", "told").out.count("the nightly backup failed") == 1
+    until(lambda: "the nightly backup failed" in me.run("cat", "heard").out)
+    assert me.run("cat", "heard").out.count("the nightly backup failed") == 1
     assert "the nightly backup failed" in me.recalld("service", "status").err
     me.run("mv", "away", "backups")
     assert backup.systemctl("start").code == 0

@@ -88,7 +88,7 @@ def removed_before_history(parse: Callable[..., Any]) -> Callable[..., Any]:
 
     def parse_and_remove(self: Any, path: Any, version: Any) -> Any:
         messages = parse(self, path, version)
-        self.remove(path)
+        self._files.remove(path)
         return messages
 
     return parse_and_remove
@@ -109,11 +109,10 @@ def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., 
 def telling_texts(original: Callable[..., Any], event: str) -> Callable[..., Any]:
     """Put the texts of un-written messages into the event."""
 
-    def step(first: Any, *rest: Any) -> Any:
-        done = original(first, *rest)
-        journal, events = rest if event == "put_back" else (first.journal, first.events)
-        if texts := [message.text for message in journal.unwritten.values()]:
-            events.emit(event, messages=len(texts), what=texts)
+    def step(ws: Any, *rest: Any) -> Any:
+        done = original(ws, *rest)
+        if texts := [message.text for message in ws.journal.unwritten.values()]:
+            ws.events.emit(event, messages=len(texts), what=texts)
         return done
 
     return step

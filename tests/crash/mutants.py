@@ -273,7 +273,7 @@ MUTANTS = (
     mutant(
         "a result that comes back with the next power cut",
         working.Failure,
-        "a task with its words is in flight",
+        "is asked for before",
         (TaskQueue, "sync_folders", lambda _: None),
     ),
     mutant(

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -15,11 +11,9 @@ from recalld.supervisor.storage.errors import SupervisorError
 from tests.crash.explorer import Explorer
 from tests.crash.model_disk import ModelDisk
 from tests.crash.mutants import MUTANTS, Mutant
-from tests.crash.others import Damaged
 from tests.crash.program import NotCalm, Program
 from tests.crash.proof import prove, shown_by
-from tests.crash.talking import Weeks
-from tests.crash.working import Failure, TwoWorkers
+from tests.crash.working import TwoWorkers
 from tests.crash.workload import Workload
 from tests.crash.workloads import WORKLOADS
 from tests.pool.couriers import carried, courier_of
@@ -82,34 +76,8 @@ def test_pipeline_loses_nothing_after_an_io_error_of_any_call(kind: type[Workloa
         assert workload.judge(disk, disk.acks) == [], f"{errno.errorcode[error]} at {number}: {disk.log[number]}"
 
 
-# a third of them: `script/prove` asks for every one (`python -m tests.crash --mutants`).
-@pytest.mark.parametrize("mutant", MUTANTS[::3], ids=lambda mutant: mutant.name)
+# a third of them, some of which a crash inside a recovery alone finds: `script/prove` asks for every one (`python -m tests.crash --mutants`).
+@pytest.mark.parametrize("mutant", MUTANTS[1::3], ids=lambda mutant: mutant.name)
 def test_explorer_finds_a_mutant_of_the_pipeline(mutant: Mutant) -> None:
     report = prove(mutant)
     assert shown_by(mutant, report), f"{report} does not show {mutant.by!r}"
-
-
-def log_and_disk() -> str:
-    """The digest of all events and of the disk that some workloads leave, told with a seed."""
-    digest = hashlib.sha256()
-    for workload in (kind(seed=5) for kind in (Weeks, Failure, Damaged)):
-        told: list[str] = []
-
-        class Told(Program):
-            def settle(self, runs: str = "all") -> None:
-                super().settle(runs)
-                told.extend(self.events.told)  # noqa: B023 - used up before the next turn
-
-        workload.program = Told
-        disk = ModelDisk(workload.start())
-        workload.work(disk)
-        digest.update(repr((told, sorted(disk.tree().items()))).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
-
-
-def test_pipeline_is_deterministic_for_any_hash_seed() -> None:
-    code = "from tests.crash.test_pipeline_crash import log_and_disk; print(log_and_disk())"
-    environs = ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2"))
-    one, other = (subprocess.run([sys.executable, "-c", code], env=e, capture_output=True, check=True) for e in environs)
-    assert one.stdout == other.stdout
-    assert len(one.stdout.strip()) == 64

@@ -6,15 +6,11 @@ import re
 
 import pytest
 
-from tests.booted.machine import PID, Machine, Unit
+from tests.booted.machine import PID, Machine, Unit, booted
 from tests.installed.terminal import Terminal, follow, page, typed
 from tests.process.command import until
 
-pytestmark = [
-    pytest.mark.booted,
-    pytest.mark.skipif(not PID, reason="needs a machine: script/test-install"),
-    pytest.mark.timeout(900),
-]
+pytestmark = booted("script/test-install", 900)
 #: Of a language: how the names of its pages end, the locale of the user, what they say, ask and are told.
 LANGUAGES = {
     "en": ("", "C.UTF-8", "The spare key is with Mrs Miller.", "where is the spare key?", "all well"),

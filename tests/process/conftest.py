@@ -24,8 +24,8 @@ MUCH: Final = 15_000
 
 @pytest.fixture
 def recalld(tmp_path: Path) -> Command:
-    """An empty workspace in Shanghai."""
-    return Command.made(tmp_path / "工作区", **HERE)
+    """An empty workspace in Shanghai, by the clock of the machine."""
+    return Command.made(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
 
 
 @pytest.fixture(scope="session")

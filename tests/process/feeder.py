@@ -29,9 +29,9 @@ TALK = (
 AGES = (0, 0, 0, 1, 3, 7, 9, 40, 100)
 
 
-def say(chance: random.Random, identity: str, *, now: datetime | None = None) -> tuple[Acked, bytes]:
+def say(chance: random.Random, identity: str) -> tuple[Acked, bytes]:
     """A message of a random day, and the line that `append --jsonl` takes."""
-    when = (now or datetime.now(UTC)) - timedelta(days=chance.choice(AGES))
+    when = datetime.now(UTC) - timedelta(days=chance.choice(AGES))
     text = f"{chance.choice(TALK)} #{identity}"
     message = {
         "id": identity,

@@ -37,7 +37,7 @@ class Process(subprocess.Popen[str]):
         cwd, environ = given[4:6]
         stdin, _, _, stdout, _, stderr = streams = given[9:15]
         self._line = socket.socket(socket.AF_UNIX)
-        self._line.connect(_address())
+        self._line.connect(address())
         socket.send_fds(self._line, [b"\n"], [stdin, stdout, stderr])
         self._line.sendall(json.dumps({"words": [*args], "cwd": str(cwd), "environ": environ}).encode())
         self._line.shutdown(socket.SHUT_WR)
@@ -61,7 +61,7 @@ class Process(subprocess.Popen[str]):
 
 
 @cache
-def _address() -> bytes:
+def address() -> bytes:
     """The address of the process that forks; it ends with this one."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("")  # the system chooses a name that is no file
@@ -100,7 +100,7 @@ class _Server:
         _, files, _, _ = socket.recv_fds(line, 1, 3)
         with line.makefile("rb") as reader:
             asked = json.load(reader)
-        child = forked.Child(_life(asked["words"], asked["cwd"]), asked["environ"], files)
+        child = forked.Child(_life(asked["words"], asked["cwd"], asked.get("umask")), asked["environ"], files)
         for number in files:
             os.close(number)
         self._asked[child.pid] = line
@@ -115,13 +115,15 @@ class _Server:
                     line.sendall(b"%*d" % (_PID, found[1]))
 
 
-def _life(words: Sequence[str], cwd: str) -> Callable[[], int]:
+def _life(words: Sequence[str], cwd: str, umask: int | None) -> Callable[[], int]:
     """What a child has to run to be the program that these *words* begin with, as *cwd* is its working folder."""
 
     def life() -> int:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.chdir(cwd)
+        if umask is not None:
+            os.umask(umask)
         time.tzset()
         sys.argv = [*words]
         try:

@@ -1,9 +1,8 @@
-"""A share of the backups that are taken while everything writes; all of them: python -m tests.process.backups. And the commands."""
+"""The commands of backups: what they say, and what they leave where they are ended on the way."""
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import tempfile
 from pathlib import Path
@@ -14,21 +13,8 @@ from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.disk import RealDisk
 from tests.process.command import Command, ended, until
-from tests.process.rounds import share
 
 pytestmark = pytest.mark.proof
-
-
-@pytest.fixture
-def recalld(tmp_path: Path) -> Command:
-    made = Command.made(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert made("append", "--role", "user", "--text", "我对花生过敏").code == 0
-    return made
-
-
-def test_backups_taken_while_everything_writes_hold_what_was_acknowledged():
-    said = share("tests.process.backups", "--backups", "3", "--seed", "3")
-    assert re.search(r"^3 backups, [1-9][0-9]* acknowledged .* 0 violations", said, re.MULTILINE), said
 
 
 @pytest.mark.parametrize(
@@ -67,19 +53,6 @@ def test_backup_prints_a_name_with_a_line_break_as_one_line(recalld, tmp_path):
         assert r"一\nfiles: 999.tar" in said
         assert not any(line.startswith("files: 999") for line in said.splitlines())
     assert r"链接\nfiles: 999" in made.out
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_backup_create_leaves_nothing_when_it_is_terminated(recalld, tmp_path, number):
-    place = tmp_path / "备份"
-    place.mkdir()
-    with RealDisk().lock(recalld.root / "history.json.lock", 10):
-        process = recalld.start("-w", str(recalld.root), "backup", "create", str(place / "一.tar"))
-        until(lambda: _catches(process.pid, number), process)
-        process.send_signal(number)
-        done = ended(process)
-    assert (done.code, done.out, list(place.iterdir())) == (130, "", [])
-    assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ import pytest
 
 from recalld.supervisor.checks.units import SERVICE, TIMER, Installation
 from tests.llm.server import ACTS, Server
-from tests.process.command import Command, ended, until
+from tests.process.command import Command, ended
 
 pytestmark = pytest.mark.proof
 
@@ -72,14 +71,6 @@ class Broken:
             (folder / name).write_bytes(data)
         self.environ["XDG_CONFIG_HOME"] = str(self.root.parent / "config")
         return folder
-
-    def stopped(self) -> None:
-        """Have a supervisor that hangs."""
-        process = self.supervised()
-        process.send_signal(signal.SIGSTOP)
-        self.ending.callback(process.send_signal, signal.SIGCONT)
-        stats = [task / "stat" for task in Path(f"/proc/{process.pid}/task").iterdir()]  # each thread: one may be writing
-        until(lambda: all(") T" in stat.read_text() for stat in stats))
 
     def on_disk(self, options: str) -> None:
         """Have the workspace on a disk of its own."""
@@ -266,7 +257,6 @@ BROKEN: dict[str, tuple[Callable[[Broken], object], set[tuple[str, str]]]] = {
     "days of no chosen zone": (lambda it: it.write("recalld.toml", ""), {("clock", "odd")}),
     "a quarantine that is full": (a_quarantine_that_is_full, {("files", "odd")}),
     "two long term files": (two_long_term_files, {("long-term file", "odd")}),
-    "a supervisor that hangs": (Broken.stopped, {("supervisor", "bad")}),
     "a summary that failed": (a_summary_that_failed, {("tasks", "odd")}),
     "a task that nobody takes": (
         lambda it: os.utime(it.write("worker/results/month-2025-12-0123456789ab.json", "{}"), (1e9, 1e9)),

@@ -24,12 +24,6 @@ from tests.patience import PATIENCE_S
 from tests.process.command import Command, ended
 
 pytestmark = pytest.mark.proof
-NOW = "2026-01-31T10:00:00+08:00"
-
-
-@pytest.fixture
-def recalld(tmp_path) -> Command:
-    return Command.made(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", LC_ALL="C.UTF-8")
 
 
 def words_of(recalld: Command) -> list[str]:

@@ -127,11 +127,6 @@ def test_hook_makes_no_workspace(tmp_path):
     assert not command.root.exists()
 
 
-def test_hook_of_a_client_that_has_none_is_an_event_and_nothing_else(command):
-    assert hook(command, {**QUESTION, "prompt": "x"}, client="gemini-cli") == Ended(0, "", "")
-    assert events(command) == ["the client is unknown"]
-
-
 def test_hook_gives_up_when_its_input_never_ends(command):
     process = command.start("-w", str(command.root), "hook", "codex", options=["-X", "utf8"])
     assert process.wait(timeout=PATIENCE_S) == 0

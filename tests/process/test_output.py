@@ -17,15 +17,10 @@ from recalld.supervisor.storage import process as printing
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.process import line_printer
 from tests.patience import PATIENCE_S
-from tests.process.command import Command, Ended, ended, fill, until
+from tests.process.command import Ended, ended, fill, until
 from tests.world import message
 
 pytestmark = pytest.mark.proof
-
-
-@pytest.fixture
-def recalld(tmp_path: Path) -> Command:
-    return Command.made(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
 
 
 @contextlib.contextmanager
@@ -116,11 +111,10 @@ def test_forget_forgets_though_nobody_reads_what_it_prints(recalld):
 
 
 @contextlib.contextmanager
-def printing_to_a_full_pipe(*, blocks: bool) -> Iterator[tuple[Any, int, list[str]]]:
+def printing_to_a_full_pipe() -> Iterator[tuple[Any, int, list[str]]]:
     """A function that prints to a pipe that is full, the pipe's end to read, and what has come out of it in the end."""
     reader, writer = os.pipe()
     fill(writer)
-    os.set_blocking(writer, blocks)
     read: list[str] = []
     with os.fdopen(reader, encoding="utf-8") as pipe:
         with os.fdopen(writer, "w", encoding="utf-8") as out, line_printer(out, "没有打印 {} 行".format) as print_line:
@@ -135,7 +129,7 @@ def is_taken(print_line: Any) -> bool:
 
 def test_line_printer_drops_the_oldest_lines_and_says_how_many(monkeypatch):
     monkeypatch.setattr(printing, "_CLOSE_S", PATIENCE_S)
-    with printing_to_a_full_pipe(blocks=True) as (print_line, reader, read):
+    with printing_to_a_full_pipe() as (print_line, reader, read):
         print_line("第一行")
         until(lambda: is_taken(print_line))
         for n in range(1010):

@@ -29,7 +29,7 @@ def without_rights() -> list[str]:
     if os.geteuid() != 0:
         return []
     if not shutil.which("setpriv"):
-        pytest.skip("root may read everything, and there is no setpriv to take that away")
+        pytest.skip("root may read and write everywhere, and there is no setpriv to take that away")
     return ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
 
 
@@ -125,13 +125,22 @@ def test_a_message_is_added_beside_the_memory_of_an_assistant(tmp_path, name):
     assert theirs("append", "--role", "user", "--text", "浇花").code == 0
 
 
-@pytest.mark.parametrize("words", [("search", "花生"), ("status",), ("append", "--role", "user", "--text", "浇花"), ("init",)])
-def test_a_workspace_of_another_user_is_a_matter_of_rights(recalld, without_rights, words):
-    recalld.root.chmod(0)
-    done = ended(recalld.start("-w", str(recalld.root), *words, before=without_rights))
-    recalld.root.chmod(0o700)
-    assert done.code == 77
-    assert "Permission denied; check its owner and mode" in done.err
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        *((0, words) for words in ("search 花生", "status", "append --role user --text 浇花", "init")),
+        *((0o500, words) for words in ("append --role user --text 浇花", "worker --idle 0")),
+    ],
+)
+def test_a_workspace_that_a_user_may_not_use_is_a_matter_of_rights(recalld, without_rights, mode, words):
+    locked = [recalld.root / ".recalld", recalld.root]
+    for path in locked:
+        path.chmod(mode)
+    done = ended(recalld.start("-w", str(recalld.root), *words.split(), before=without_rights))
+    for path in reversed(locked):
+        path.chmod(0o700)
+    assert (done.code, done.err.count("\n")) == (77, 1)
+    assert "Permission denied" in done.err
 
 
 @pytest.mark.parametrize("words", [["run"], ["run", "--until-settled"], ["init"]], ids=" ".join)

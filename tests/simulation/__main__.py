@@ -3,8 +3,8 @@ Years of use: ``python -m tests.simulation --years 10 --seed 1``.
 
 Each life is one simulated year (``--life``) on the real product code, each in another zone; equal seeds give equal digests.
 With ``--forget`` a person takes words back some times a month, and from then on they are in no file and no answer.
-Prints a line a life, the seed and day of what does not hold, and exits with 1 then. With ``--log FILE`` each life is written
-down as it ends, and a run goes on after those that stand there; ``--notes FILE`` tells all that happened.
+Prints a line a life, the seed and day of what does not hold and what happened before it, and exits with 1 then. With ``--log FILE``
+each life is written down as it ends, and a run goes on after those that stand there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import multiprocessing
 import sys
 import traceback
 from datetime import date
-from pathlib import Path
 from typing import TypeAlias
 
 from tests.gate import without_comparison
@@ -22,14 +21,13 @@ from tests.simulation.years import PLACES, Outcome, Violation, live
 
 #: Days of a simulated year.
 _YEAR = 365
-#: Seed, zone and first day, days, whether notes are kept, whether a person forgets.
-Job: TypeAlias = "tuple[str, str, date, int, bool, bool]"
+#: Seed, zone and first day, days, whether a person forgets.
+Job: TypeAlias = "tuple[str, str, date, int, bool]"
 
 
 def _live(job: Job) -> tuple[str, Outcome | str]:
-    seed, zone, first, days, keep, forgets = job
     try:
-        return _key(job), live(seed, zone, first, days, keep=keep, forgets=forgets)
+        return _key(job), live(*job[:-1], forgets=job[-1])
     except Violation as error:
         return _key(job), str(error)
     except BaseException:  # PowerLoss where nobody expects it would end this process of the pool, which would wait for ever
@@ -37,7 +35,7 @@ def _live(job: Job) -> tuple[str, Outcome | str]:
 
 
 def _key(job: Job) -> str:
-    seed, zone, _, days, _, forgets = job
+    seed, zone, _, days, forgets = job
     return f"seed {seed} {zone}: {days} days{' with forgetting' if forgets else ''}"
 
 
@@ -46,17 +44,13 @@ def main(argv: list[str] | None = None) -> int:
     options = options_of("tests.simulation", __doc__)
     options.add_argument("--years", type=float, default=10)
     options.add_argument("--life", type=float, default=1, help="years of one life")
-    options.add_argument("--zone", choices=[zone for zone, _ in PLACES], help="live there only")
     options.add_argument("--forget", action="store_true", help="a person forgets something some times a month")
-    options.add_argument("--notes", type=Path, help="write what happened to this file")
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     found = options.parse_args(argv)
-    places = [place for place in PLACES if found.zone in (None, place[0])]
     days, whole = round(found.life * _YEAR), round(found.years * _YEAR)
     lives = [min(days, whole - n) for n in range(0, whole, days)]
-    how = (bool(found.notes), found.forget)
-    jobs = [(str(found.seed + n), *places[n % len(places)], span, *how) for n, span in enumerate(lives)]
-    rounds, notes = Rounds(found.log), list[str]()
+    jobs = [(str(found.seed + n), *PLACES[n % len(PLACES)], span, found.forget) for n, span in enumerate(lives)]
+    rounds = Rounds(found.log)
     with multiprocessing.get_context("fork").Pool(found.jobs) as pool:
         for key, outcome in pool.imap(_live, [job for job in jobs if _key(job) not in rounds.done]):
             if isinstance(outcome, str):
@@ -65,9 +59,6 @@ def main(argv: list[str] | None = None) -> int:
             rounds.add(key, [], days=outcome.days, messages=outcome.messages, digest=outcome.digest)
             counts = f"{outcome.messages} messages, {outcome.rounds} rounds, {outcome.lives} lives, {outcome.events} events"
             print(f"{key}, {counts}, digest {outcome.digest}", flush=True)
-            notes += outcome.notes
-    if found.notes:
-        found.notes.write_text("\n".join(notes) + "\n", encoding="utf-8", errors="backslashreplace")
     print(f"{rounds.total('days') / _YEAR:.1f} years, {rounds.wrong} violations, {rounds.seconds:.0f} s")
     return 1 if rounds.wrong else 0
 

@@ -326,6 +326,13 @@ def is_all_in_files(world: SimulatedWorld) -> bool:
     )
 
 
+#: What a person does now and then.
+PEOPLE = (
+    *(edit_summary, delete_summary, write_note, delete_block, delete_file, move_file, cut_file, move_back),
+    delete_state,
+)
+
+
 def empty_quarantine(world: SimulatedWorld) -> None:
     """Do what `quarantine_full` asks for: while it is full no damaged history is written over."""
     for path in [path for path in world.disk.tree() if path.startswith(".recalld/quarantine/history.json.")]:

@@ -30,20 +30,6 @@ def test_supervisor_survives_a_full_disk_while_history_is_damaged(world):
     assert [raw["id"] for raw in world.history()] == ["m1"]
 
 
-def test_intake_removes_a_dropped_file_only_after_the_journal_write(world):
-    """History had them and the file was gone, the journal could not be written, and a program with a cap of its own came by."""
-
-    disk = FaultyDisk("open_append", refuses=lambda _, path: path.name == "seen.jsonl")
-    world.reopen(disk=disk)
-    world.drop("手机.json", message("m1", "2026-01-30T09:00", "月饼订两盒。"))
-    world.round()
-    world.write([])
-    world.reopen()
-    world.round()
-    assert [raw["text"] for raw in world.history()] == ["月饼订两盒。"]
-    assert not list(world.paths.drop_box.iterdir())
-
-
 def test_journal_is_rewritten_after_a_failed_fsync_before_it_is_trusted(world):
     """After a failed fsync its lines could be read, so that the dropped file went; a power cut then took the lines."""
 

@@ -86,9 +86,6 @@ class Watch:
         """A person took material away: a group that has nothing left forgets its failure, and begins anew with what comes."""
         self._taken_at = now
 
-    def restarted(self) -> None:
-        self.causes += 1
-
     def cause(self) -> None:
         """Something happened that may be told of."""
         self.causes += 1

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import itertools
 import json
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
@@ -78,14 +78,14 @@ class NotedEvents(Events):
 class SimulatedWorld:
     """The workspace at *root* (its index alone lies there) from *start* on, in days of *zone*."""
 
-    def __init__(self, root: Path, seed: str, zone: str, start: datetime, *, keep: bool = False, **settings: str) -> None:
+    def __init__(self, root: Path, seed: str, zone: str, start: datetime) -> None:
         self.root = root
         self.rng = Random(f"{seed} world")
         self.clock = Clock(start.astimezone(UTC))
-        self.settings = {**SETTINGS, "RECALLD_ARCHIVE_TIMEZONE": zone, **settings}
+        self.settings = {**SETTINGS, "RECALLD_ARCHIVE_TIMEZONE": zone}
         self.lines = 0
         self.digest = hashlib.sha256()
-        self.keep: list[str] | None = [] if keep else None  # the notes themselves, where they are wanted
+        self.newest: deque[str] = deque(maxlen=60)  # of the notes
         self.watch = Watch()
         self.model = ScriptedModel(Random(f"{seed} model"), self._slow, self._paid)
         self.disk = SimulatedDisk(root, self._now_ns)
@@ -132,8 +132,7 @@ class SimulatedWorld:
         line = f"{to_wire(self.clock())} {text.replace(str(self.root), '…')}"
         self.lines += 1
         self.digest.update(line.encode("utf-8", "backslashreplace") + b"\n")
-        if self.keep is not None:
-            self.keep.append(line)
+        self.newest.append(line)
 
     def advance(self, span: timedelta) -> None:
         """Let time pass."""
@@ -226,7 +225,7 @@ class SimulatedWorld:
             taken_in = self.boxed.keys() - self.in_drop_box()
             self.boxed = {number: said for number, said in self.boxed.items() if number not in taken_in}
         self.disk.refuse = refuse
-        self.watch.restarted()
+        self.watch.cause()
 
     @contextlib.contextmanager
     def mortal(self) -> Iterator[None]:
@@ -311,6 +310,13 @@ class SimulatedWorld:
             self.model.time = as_it_was
         finally:
             self._is_nested = False
+
+    def deliver_again(self) -> None:
+        """Let the oldest result that comes twice come a second time."""
+        path, data = self.late.pop(0)
+        if not self.disk.has(path):
+            self.disk.plant(path, data)
+            self.note("- a result comes a second time")
 
     def forget_pieces(self) -> None:
         """Delete what was kept of answers: a model that was not well has given them, and the next text may be refused for it."""

@@ -8,9 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,45 +26,28 @@ TIMEOUT_S = 300
 
 @dataclass(frozen=True)
 class World:
-    """What all scenes share: the folder *top*, that of the installed *commands*, the address of the *model*."""
+    """
+    What all scenes share: the folder *top*, that of the installed *commands*, the address of the *model*, and the name of the
+    process that forks `recalld`, "" where each is the installed command itself.
+    """
 
     top: Path
     commands: Path
     model: str
+    prepared: str
 
-    @property
-    def starter(self) -> Path:
-        return self.top / "starter"
-
-    def make_programs(self, *, is_plain: bool) -> None:
-        """Make the programs that scenes call; *is_plain*: `recalld` is the installed command itself."""
+    def make_programs(self) -> None:
+        """Make the programs that scenes call."""
         folder = self.top / "bin"
         folder.mkdir()
         python = self.commands / "python"
         programs = {path.stem: f"{python} -P {path}" for path in PROGRAMS.glob("*.py")}
         programs["python"] = str(python)
-        programs["recalld"] = f"{self.commands}/recalld" if is_plain else f"{os.path.realpath(python)} -I -S {PROGRAMS}/shim.py"
+        shim = f"{os.path.realpath(python)} -I -S {PROGRAMS}/shim.py"
+        programs["recalld"] = shim if self.prepared else f"{self.commands}/recalld"
         for name, command in programs.items():
             (folder / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
             (folder / name).chmod(0o755)
-
-    @contextmanager
-    def started(self) -> Iterator[None]:
-        """Have a process that starts `recalld` for the shims."""
-        stage = Stage("starter", "en", self)
-        folder = stage.home / "empty"
-        environ = {**stage.environ, "RECALLD_WORKSPACE": str(folder)}
-        subprocess.run([self.commands / "recalld", "init"], env=environ, check=True, capture_output=True)
-        process = subprocess.Popen([self.commands / "python", "-P", PROGRAMS / "starter.py", self.starter], env=environ)
-        try:
-            while not self.starter.exists():
-                if process.poll() is not None:
-                    sys.exit("the starter ended")
-                time.sleep(0.05)
-            yield
-        finally:
-            process.terminate()
-            process.wait()
 
     def make_workspace(self, name: str) -> None:
         """Make a workspace that scenes begin with."""
@@ -95,7 +76,8 @@ class Stage:
             "COLUMNS": "100",
             "MADE": str(world.top / "made"),
             "MODEL": f"{world.model}/{scene}.{variant}/v1",
-            "STARTER": str(world.starter),
+            "PREPARED": world.prepared,
+            "PLAIN": f"{world.commands}/recalld",
             "SUPERVISED": "1" if variant == "supervisor" else "",
             "RECALLD_NOW": NOW,
             "RECALLD_ARCHIVE_JITTER": "0",
