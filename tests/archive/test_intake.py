@@ -213,3 +213,22 @@ def test_contains_message_ignores_text_inside_other_text(text):
 @pytest.mark.parametrize("words", ["", "  \n"])
 def test_contains_message_returns_false_for_an_empty_message(words):
     assert not contains_message(words, "什么都有\n\n")
+
+
+# ── what another program filed ───────────────────────────────────────────────
+
+
+def test_archive_skips_messages_another_program_filed_in_a_day_file(world):
+    world.note("2026-01-28.md", "# 1月28日\n\n我对花生过敏\n\n- 09:02 user: 改到周五\n")
+    world.write(
+        [
+            {**message("1", "2026-01-28T09:00", "我对花生过敏"), "archived": True},
+            {**message("2", "2026-01-28T09:02", "改到周五"), "archived": True},
+        ]
+    )
+    world.settle()
+    assert world.archived() == []
+    world.paths.history.write_text(json.dumps([]), encoding="utf-8")
+    world.round()
+    ledger = world.fsck()
+    assert (ledger.in_files, ledger.removed, ledger.lost) == (2, 0, [])

@@ -64,17 +64,6 @@ def test_repair_saves_messages_from_a_quarantined_history(world):
     assert world.archived_texts() == said
 
 
-def test_repair_removes_the_second_copy_of_a_file_in_two_places(world):
-    settled(world)
-    path = world.root / min(world.dated_files())
-    double = world.paths.original(path.name)
-    double.parent.mkdir(parents=True)
-    double.write_bytes(path.read_bytes())
-    assert world.fsck().damage
-    assert world.repair().doubles == (path.name,)
-    assert world.fsck().is_sound
-
-
 def test_repair_keeps_two_different_files_of_one_name(world):
     settled(world)
     path = world.root / min(world.dated_files())
