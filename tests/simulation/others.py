@@ -103,6 +103,11 @@ def _may_be_said_again(world: SimulatedWorld, texts: Iterable[str]) -> None:
             world.repeated[text][1] += 1
 
 
+def _is_restored(world: SimulatedWorld) -> None:
+    """What a broken file is restored from lacks the ids that a disk which refuses did not let be written."""
+    _may_be_said_again(world, world.repeated if world.disk.refuse is not never else ())
+
+
 def cap(world: SimulatedWorld, count: int) -> None:
     """Keep a cap of its own: the newest alone."""
     history = world.history()
@@ -125,6 +130,7 @@ def tear(world: SimulatedWorld) -> None:
         world.rude = True  # it is put together again from a backup, with the flags that this has
         world.rewrites += 1
         world.overwritten()
+        _is_restored(world)
         world.disk.plant("history.json", data[: world.rng.randrange(len(data) - 1)])
         world.unseen = []
 
@@ -148,8 +154,7 @@ def write_broken(world: SimulatedWorld, said: Sequence[WindowMessage]) -> None:
         said = said[:-1]
     if read_or_none(data.encode()) is None:
         come(world, said)
-        if world.disk.refuse is not never:  # the copies that it is restored from lack the ids that could not be written
-            _may_be_said_again(world, world.repeated)
+        _is_restored(world)
         world.disk.plant("history.json", data.encode())
         world.owed += said
         world.broken_with = said
