@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -20,12 +20,13 @@ from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.errors import Busy, NoProcess, SupervisorError
 from recalld.supervisor.workspace import Workspace, read_config
-from tests.world import ASK, IN_SHANGHAI, FaultyDisk, UnsyncedDisk, World, at, message_on
+from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
 
 #: The modules, and the functions of others, whose calls are refused, but for what they do in a round.
 LOOP = ("host/daemon.py", "host/workers.py")
 LOOP_FUNCTIONS = {"ConfigWatch.is_changed", "next_retry", "_moments"}
 ROUND = "run_round"
+TESTS = str(Path(__file__).parents[1])
 TOML = f'[archive]\n{IN_SHANGHAI}\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.
 PASSES = 18
@@ -69,10 +70,10 @@ class Gate:
         self.is_shut = True
         self._refused = refused
 
-    def pass_through(self, name: str, path: Path | None = None) -> None:
-        """Note the call; OSError or Busy where it is to be refused."""
+    def pass_through(self, name: str, path: Path | None = None) -> bool:
+        """Note the call, and return False; OSError or Busy where it is to be refused."""
         if self.is_shut or (place := where()) is None:
-            return
+            return False
         call = Call(place[0], place[1] or name, name)
         self.calls[call] = None
         if self._refused and self._refused[0] == call:
@@ -81,6 +82,7 @@ class Gate:
                 raise Busy(path or Path(), timedelta())
             number = errno.EAGAIN if name == "fork" else errno.EIO
             raise OSError(number, os.strerror(number), str(path))
+        return False
 
 
 def where() -> tuple[str, str] | None:
@@ -95,28 +97,9 @@ def where() -> tuple[str, str] | None:
         is_loop = code.co_filename.endswith(LOOP) or code.co_qualname in LOOP_FUNCTIONS
         if place is None and is_loop and not code.co_name.startswith("<"):
             place = code.co_name, inner
-        if not code.co_name.startswith(("<", "__")) and code.co_filename != __file__:
+        if not code.co_name.startswith(("<", "__")) and not code.co_filename.startswith(TESTS):
             inner = code.co_name
     return place
-
-
-class GatedDisk(UnsyncedDisk):
-    """A disk whose calls come past a gate; it does not wait for fsync."""
-
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
-
-    def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
-        if name not in FaultyDisk._CALLS:
-            return found
-
-        def call(*given: Any, **more: Any) -> Any:
-            named = () if name == "sync_folder" else reversed(given)
-            self.gate.pass_through(name, next((one for one in named if isinstance(one, Path)), None))
-            return found(*given, **more)
-
-        return call
 
 
 class Life:
@@ -129,7 +112,7 @@ class Life:
         self.gate = Gate(refused)
         self.world = World(root, at("2026-01-31T10:00"), TOML)
         self.world.put("recalld.toml", TOML)
-        self.world.reopen(disk=GatedDisk(self.gate))
+        self.world.reopen(disk=FaultyDisk(*FaultyDisk._CALLS, refuses=self.gate.pass_through))
         self.children = 0
         self.passes = 0
         self.fault = ""

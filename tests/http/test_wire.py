@@ -96,10 +96,10 @@ def test_answer_may_take_longer_than_its_request(service: Service, monkeypatch):
 
 def test_get_changes_nothing(service: Service):
     service.world.put("memory.md", "原来的\n")
-    before = {path: path.read_bytes() for path in service.world.root.rglob("*") if path.is_file()}
+    before = service.world.tree(internal=True)
     for path in (LONG_TERM, "/api/memory/stats", "/api/memory/recent", "/openapi.json", "/healthz"):
         assert service.ask("GET", path).status_code == 200
-    assert {path: path.read_bytes() for path in service.world.root.rglob("*") if path.is_file()} == before
+    assert service.world.tree(internal=True) == before
 
 
 # ── while the disk refuses ───────────────────────────────────────────────────
@@ -118,22 +118,9 @@ def test_disk_that_refuses_is_told_without_its_path(service: Service, number, st
 
 def test_lock_that_another_holds_is_503_with_retry_after(service: Service, monkeypatch):
     monkeypatch.setattr("recalld.supervisor.storage.files.Files.lock.__defaults__", (0.05,))
-    free, held = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with service.world.files.lock(service.world.paths.long_term_lock):
-            held.set()
-            free.wait(PATIENCE_S)
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    held.wait(PATIENCE_S)
-    try:
+    with service.world.files.lock(service.world.paths.long_term_lock):
         answer = service.ask("PUT", LONG_TERM, {"content": "新的"})
-        assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
-    finally:
-        free.set()
-        holder.join()
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
 
 
 def test_bug_is_an_event_and_an_answer_that_shows_nothing(service: Service, monkeypatch):
