@@ -44,9 +44,6 @@ class Scripted(MockLLM):
     async def achat(self, messages, **kwargs):
         return self.chat(messages, **kwargs)
 
-    async def astream_chat(self, messages, **kwargs):
-        return streamed(self.chat(messages, **kwargs).message)
-
     def complete(self, prompt, formatted=False, **kwargs):
         return CompletionResponse(text=self.chat([ChatMessage(role="user", content=prompt)]).message.content)
 

@@ -135,14 +135,13 @@ def test_chat_memory_keeps_sessions_apart_by_their_key():
     assert SUMMARY in one.get()[0].content
 
 
-def test_chat_memory_continues_over_a_store_that_was_kept_in_a_file(tmp_path):
-    store, llm, path = SimpleChatStore(), Scripted(SUMMARY), str(tmp_path / "chats.json")
+def test_chat_memory_continues_over_the_same_store_after_a_restart():
+    store, llm = SimpleChatStore(), Scripted(SUMMARY)
     memory = build_chat_memory(llm, token_limit=400, chat_store=store)
     put = fill(memory, 30)
     shown, calls = memory.get(), len(llm.prompts)
-    store.persist(path)
 
-    again = build_chat_memory(llm, token_limit=400, chat_store=SimpleChatStore.from_persist_path(path))
+    again = build_chat_memory(llm, token_limit=400, chat_store=SimpleChatStore(store=store.store))
     assert (again.get(), again.get_all()) == (shown, put)
     assert len(llm.prompts) == calls
 
