@@ -163,27 +163,15 @@ def _imports(module: str, nodes: list[ast.AST]) -> list[tuple[int, str]]:
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             name = _absolute(module, node)
-            below = [f"{name}.{alias.name}" for alias in node.names if _is_module(f"{name}.{alias.name}")]
+            below = [f"{name}.{alias.name}" for alias in node.names if f"{name}.{alias.name}" in _files()]
             found += [(node.lineno, imported) for imported in below or [name]]
     return found
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:
     """The whole name of what `from . import` is of."""
-    package = module if _is_package(module) else module.rpartition(".")[0]
+    package = module if _files()[module].name == "__init__.py" else module.rpartition(".")[0]
     return resolve_name("." * node.level + (node.module or ""), package)
-
-
-def _is_module(name: str) -> bool:
-    return _path_of(name).with_suffix(".py").exists() or _is_package(name)
-
-
-def _is_package(name: str) -> bool:
-    return (_path_of(name) / "__init__.py").exists()
-
-
-def _path_of(name: str) -> Path:
-    return ROOT.joinpath(*name.split("."))
 
 
 def import_faults(module: str, imports: list[tuple[int, str]]) -> list[Fault]:
@@ -256,11 +244,16 @@ def _module_of(path: Path) -> str:
     return ".".join(parts if parts[0] == "recalld" else ("recalld", *parts)).removesuffix(".__init__")
 
 
-def _sources() -> dict[str, str]:
+@cache
+def _files() -> dict[str, Path]:
+    """The files of the product by the names of their modules."""
     paths = [*(ROOT / "recalld").glob("*.py")]  # its folders are links to these three
     paths += [path for name in ("supervisor", "worker", "prompts") for path in (ROOT / name).rglob("*.py")]
-    names = {path: _module_of(path.relative_to(ROOT)) for path in paths}
-    return {name: path.read_text(encoding="utf-8") for path, name in sorted(names.items(), key=lambda item: item[1])}
+    return dict(sorted((_module_of(path.relative_to(ROOT)), path) for path in paths))
+
+
+def _sources() -> dict[str, str]:
+    return {name: path.read_text(encoding="utf-8") for name, path in _files().items()}
 
 
 class Source(NamedTuple):
@@ -323,7 +316,7 @@ def test_imports_inside_a_folder_are_relative():
 
 def test_floor_tables_name_only_existing_modules():
     named = [*WORKER, *PURE, *PURE_MAY_IMPORT, *WRITERS, *CLOCKS, *ALLOWED_WRITES]
-    assert [name for name in (*named, *(home for homes in HOMES.values() for home in homes)) if not _is_module(name)] == []
+    assert [name for name in (*named, *(home for homes in HOMES.values() for home in homes)) if name not in _files()] == []
 
 
 def test_each_home_imports_its_package():

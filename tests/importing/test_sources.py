@@ -49,10 +49,6 @@ def now_of(world: World, name: str) -> None:
     world.archive(everything=True)
 
 
-def texts(world: World) -> list[str]:
-    return sorted(block.text for blocks in world.dated_files().values() for block in blocks)
-
-
 def forget(world: World, value: str, by: By = "message") -> None:
     sweep.begin(world.ws, wanted(world.ws, by, value, NOW), world.clock.forward(seconds=1), os.urandom(32))
     sweep.sweep(world.ws, world.clock())
@@ -66,12 +62,12 @@ def test_source_is_read_ten_minutes_after_its_last_change(tmp_path):
     world = world_with(tmp_path / "ws", f'from = "claude-code"\npath = "{tmp_path}/log"')
     look(world)
     look(world, minutes=9)
-    assert texts(world) == []
+    assert world.archived_texts() == []
     look(world, minutes=1)
-    assert len(texts(world)) == state_of(world, "log").messages > 0
-    before = texts(world)
+    assert len(world.archived_texts()) == state_of(world, "log").messages > 0
+    before = world.archived_texts()
     assert bring_in(world.ws, log, world.clock(), UNLIMITED).added == 0
-    assert texts(world) == before
+    assert world.archived_texts() == before
 
 
 def test_file_that_goes_on_changing_is_read_at_night(tmp_path):
@@ -82,8 +78,8 @@ def test_file_that_goes_on_changing_is_read_at_night(tmp_path):
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"id": f"m{n}", "role": "user", "content": f"第 {n} 条", "timestamp": "2026-01-30"}) + "\n")
         look(world, minutes=30)
-        assert bool(texts(world)) == (n == 27)
-    assert len(texts(world)) == 28
+        assert bool(world.archived_texts()) == (n == 27)
+    assert len(world.archived_texts()) == 28
 
 
 def test_transcripts_that_their_client_deletes_after_a_month_are_kept(tmp_path):
@@ -93,7 +89,7 @@ def test_transcripts_that_their_client_deletes_after_a_month_are_kept(tmp_path):
         (tmp_path / "log" / f"s{n - 2}.jsonl").unlink(missing_ok=True)
         look(world)
         look(world, hours=24)
-    assert texts(world) == [f"第 {n} 天" for n in range(4)]
+    assert world.archived_texts() == [f"第 {n} 天" for n in range(4)]
     assert len(state_of(world, "log").done) == 2
 
 
@@ -107,7 +103,7 @@ def test_since_and_sessions_say_what_is_taken(tmp_path):
     more = '[sources]\nsessions = ["work-*"]\n'
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"\nsince = 2026-01-15', more=more)
     now_of(world, "log")
-    assert texts(world) == ["work-1 20"]
+    assert world.archived_texts() == ["work-1 20"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +166,7 @@ def test_hostile_folder_does_not_keep_the_rest_away(tmp_path, monkeypatch):
     world = world_with(tmp_path / "ws", f'path = "{folder}"')
     now_of(world, "log")
     state = state_of(world, "log").shown()
-    assert (texts(world), state["pending"]) == (["good.jsonl", "好\n的.jsonl"], 0)
+    assert (world.archived_texts(), state["pending"]) == (["good.jsonl", "好\n的.jsonl"], 0)
     assert {"bad.zip", "read.me", "bad\\udcff.jsonl", "secret.jsonl"} <= state["leftOut"].keys()
 
 
@@ -217,7 +213,7 @@ def test_folder_of_too_many_files_is_told_and_not_read(tmp_path, monkeypatch):
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
     now_of(world, "log")
     assert "more than 3 files" in state_of(world, "log").why()
-    assert texts(world) == []
+    assert world.archived_texts() == []
 
 
 # ── other workspaces ─────────────────────────────────────────────────────────
@@ -274,7 +270,7 @@ def test_time_far_ahead_waits_for_the_dated_file_that_has_it(tmp_path):
     world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
     (there.root / "memory").rename(tmp_path / "late")
     now_of(world, "lap")
-    assert texts(world) == []
+    assert world.archived_texts() == []
     (tmp_path / "late").rename(there.root / "memory")
     now_of(world, "lap")
     assert [block.created_at for blocks in world.dated_files().values() for block in blocks] == [at("2098-12-31T10:00")]
@@ -286,7 +282,7 @@ def test_what_was_forgotten_there_stays_here_unless_the_source_forgets(tmp_path)
     now_of(world, "lap")
     forget(there, "x1")
     now_of(world, "lap")
-    assert texts(world) == ["Dr. Huber in Linz."]
+    assert world.archived_texts() == ["Dr. Huber in Linz."]
 
 
 def test_more_than_fifty_at_once_wait_until_a_person_says_so(tmp_path):
@@ -295,13 +291,13 @@ def test_more_than_fifty_at_once_wait_until_a_person_says_so(tmp_path):
     now_of(world, "lap")
     forget(there, "2026-01-20", "day")
     now_of(world, "lap")
-    assert (len(texts(world)), state_of(world, "lap").waits) == (51, 51)
+    assert (len(world.archived_texts()), state_of(world, "lap").waits) == (51, 51)
     assert [fault.why for fault in services.sources(Look(world.ws, NOW, {}))]
     taking = Taking(world.ws, world.ws.config.sources.take[0], world.clock)
     taking.look()
     assert len(taking.forget(yes=False).messages) == 51
     assert not taking.forget(yes=True)
-    assert texts(world) == []
+    assert world.archived_texts() == []
 
 
 def test_fifty_a_day_are_forgotten_however_often_the_source_is_looked_at(tmp_path):
@@ -312,10 +308,10 @@ def test_fifty_a_day_are_forgotten_however_often_the_source_is_looked_at(tmp_pat
         forget(there, day, "day")
         world.forward(hours=1)
         now_of(world, "lap")
-        assert len(texts(world)) == 30
+        assert len(world.archived_texts()) == 30
     world.forward(hours=23)
     now_of(world, "lap")
-    assert texts(world) == []
+    assert world.archived_texts() == []
 
 
 def test_backup_is_taken_in_once_and_one_that_is_cut_off_not_at_all(tmp_path):
@@ -329,7 +325,7 @@ def test_backup_is_taken_in_once_and_one_that_is_cut_off_not_at_all(tmp_path):
     now_of(world, "half")
     assert state_of(world, "half").left
     now_of(world, "whole")
-    assert texts(world) == texts(there)
+    assert world.archived_texts() == there.archived_texts()
     shutil.rmtree(there.root)
     now_of(world, "whole")
     assert state_of(world, "whole").messages == 3
@@ -346,14 +342,16 @@ def test_file_that_is_cut_off_waits_for_its_rest_a_day_at_most(tmp_path):
     path = next((there.root / "memory").glob("2*.md"))
     whole = path.read_bytes()
     path.write_bytes(whole[: whole.index(b", then")])
-    world = world_with(tmp_path / "ws", f'from = "recalld"\npath = "{tmp_path}/lap"')
-    look(world)
-    look(world, minutes=30)
-    assert texts(world) == []
+    take = f'from = "recalld"\npath = "{tmp_path}/lap"'
+    world, late = world_with(tmp_path / "ws", take), world_with(tmp_path / "late", take)
+    for one, waited in ((world, 1), (late, 25)):
+        look(one)
+        look(one, hours=waited)
+    assert (world.archived_texts(), late.archived_texts()) == ([], ["On Friday to the bank"])
     path.write_bytes(whole)
     look(world)
     look(world, minutes=30)
-    assert texts(world) == ["On Friday to the bank, then home."]
+    assert world.archived_texts() == ["On Friday to the bank, then home."]
 
 
 def test_folder_of_logs_and_notes_gives_both_and_a_note_follows_its_source(tmp_path):
@@ -362,7 +360,7 @@ def test_folder_of_logs_and_notes_gives_both_and_a_note_follows_its_source(tmp_p
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
     mine = world.root / "memory/notes/log/garden.md"
     now_of(world, "log")
-    assert (texts(world), mine.read_text(encoding="utf-8")) == (["周五交稿"], "Roses.\n")
+    assert (world.archived_texts(), mine.read_text(encoding="utf-8")) == (["周五交稿"], "Roses.\n")
     note.write_text("Roses and lilies.\n", encoding="utf-8")
     now_of(world, "log")
     assert mine.read_text(encoding="utf-8") == "Roses and lilies.\n"
@@ -382,7 +380,7 @@ def test_round_of_a_source_is_read_to_its_end_before_the_next(tmp_path, monkeypa
     made._lines(tmp_path / "log" / "6.jsonl", SAID | {"content": "later"})
     look(world, hours=5)
     world.archive(everything=True)
-    assert len(texts(world)) == 5
+    assert len(world.archived_texts()) == 5
     look(world, hours=1)
     world.archive(everything=True)
-    assert len(texts(world)) == 6
+    assert len(world.archived_texts()) == 6

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.importing.test_sources import NOW, forget, now_of, texts
+from tests.importing.test_sources import NOW, forget, now_of
 from tests.test_examples import blocks
 from tests.world import WITHOUT_MODEL, World, message
 
@@ -51,13 +51,13 @@ def test_synchroniser_of_the_page_brings_what_a_source_needs_and_no_key(tmp_path
     laptop.ws.long_term.append("web-chat", "住在杭州", NOW)
     laptop.put("memory/garden.md", b"Roses.\n")
     meet()
-    assert texts(desk) == ["Dr. Huber rief an.", "我对花生过敏"]
+    assert desk.archived_texts() == ["Dr. Huber rief an.", "我对花生过敏"]
     assert (desk.root / "memory/from/laptop/garden.md").read_text() == "Roses.\n"
 
     forget(laptop, "a1")
     laptop.ws.long_term.end(laptop.ws.long_term.read().lines[0].ref, NOW)
     meet()
-    assert texts(desk) == ["我对花生过敏"]
+    assert desk.archived_texts() == ["我对花生过敏"]
     (line,) = desk.ws.long_term.read().lines
     assert line.text == "2026-01-31|web-chat@laptop|~~住在杭州~~（至 2026-01-31）"
     assert {path.name for path in copy.iterdir()} - {".git"} == {"memory", "memory.md", "history.json", ".recalld"}

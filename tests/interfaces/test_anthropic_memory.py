@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +54,6 @@ def kept(memory: Memory) -> dict[str, bytes]:
     """What is in .recalld/previous/, by name."""
     root = memory.workspace.paths.previous
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-
-def tree(memory: Memory) -> Mapping[str, bytes]:
-    root = memory.workspace.paths.root
-    return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file() and path.suffix != ".lock"}
 
 
 def test_anthropic_memory_sets_no_mark_and_keeps_that_of_the_owner(tool: AnthropicMemory, memory: Memory):
@@ -144,12 +138,12 @@ def test_anthropic_memory_keeps_each_of_two_equal_files_that_it_deletes(tool, me
 # ── what it refuses ──────────────────────────────────────────────────────────
 
 
-def test_anthropic_memory_leaves_the_files_of_recalld_as_they_are(tool, memory):
-    before = tree(memory)
+def test_anthropic_memory_leaves_the_files_of_recalld_as_they_are(tool, memory, world):
+    before = world.tree(internal=True)
     names = [path.relative_to(memory.workspace.paths.memory).as_posix() for path in memory.workspace.paths.memory.rglob("*")]
     refused = [change for name in names if not name.startswith("项目") for change in changes_of(f"/memories/{name}")]
     assert all(tool(change).is_error for change in refused)
-    assert tree(memory) == before
+    assert world.tree(internal=True) == before
 
 
 BAD_PATHS = (
@@ -171,28 +165,28 @@ BAD_PATHS = (
 
 
 @pytest.mark.parametrize("path", BAD_PATHS)
-def test_anthropic_memory_refuses_a_bad_path_and_touches_no_file(tool, memory, path, tmp_path_factory):
+def test_anthropic_memory_refuses_a_bad_path_and_touches_no_file(tool, memory, world, path, tmp_path_factory):
     outside = tmp_path_factory.mktemp("外面")
     (outside / "x.md").write_text("外面的花生", encoding="utf-8")
     (memory.workspace.paths.memory / "link.md").symlink_to(outside / "x.md")
     (memory.workspace.paths.memory / "folder").symlink_to(outside)
     (memory.workspace.paths.memory / "picture.png").write_bytes(b"png")
-    before = tree(memory)
+    before = world.tree(internal=True)
     for answer in map(tool, [{"command": "view", "path": path}, *changes_of(path)]):
         assert answer.is_error
         assert "外面的" not in answer.text
-    assert tree(memory) == before
+    assert world.tree(internal=True) == before
     assert [one.name for one in outside.iterdir()] == ["x.md"]
 
 
-def test_anthropic_memory_follows_no_link_inside_memory(tool: AnthropicMemory, memory: Memory):
-    (memory.workspace.paths.memory / "lnk").symlink_to("summary")
-    before = tree(memory)
+def test_anthropic_memory_follows_no_link_inside_memory(tool: AnthropicMemory, world: World):
+    (world.paths.memory / "lnk").symlink_to("summary")
+    before = world.tree(internal=True)
     path = "/memories/lnk/2026-01-05.md"
     views = [{"command": "view", "path": one} for one in (path, "/memories/lnk")]
     for answer in map(tool, [*views, *changes_of(path), *changes_of("/memories/lnk/x.md")]):
         assert (answer.is_error, "none of a link" in answer.text) == (True, True)
-    assert tree(memory) == before
+    assert world.tree(internal=True) == before
 
 
 def test_anthropic_memory_takes_null_for_an_argument_that_is_left_out(tool: AnthropicMemory):
@@ -216,12 +210,12 @@ def test_anthropic_memory_takes_null_for_an_argument_that_is_left_out(tool: Anth
         ({"command": "create", "path": "/memories/a.md", "file_text": None}, "file_text: create takes"),
     ],
 )
-def test_anthropic_memory_names_the_argument_that_is_wrong(tool, memory, command, named):
-    before = tree(memory)
+def test_anthropic_memory_names_the_argument_that_is_wrong(tool, world, command, named):
+    before = world.tree(internal=True)
     answer = tool(command)
     assert (answer.is_error, answer.text[: len(named)]) == (True, named)
     assert "\n" not in answer.text
-    assert tree(memory) == before
+    assert world.tree(internal=True) == before
 
 
 def test_anthropic_memory_refuses_to_change_what_is_not_utf8_or_read_only(tool, memory):

@@ -207,6 +207,15 @@ def test_group_is_given_neither_a_score_nor_a_part_of_it(tmp_path):
     assert [(one.score, dict(one.parts)) for one in candidates] == [(0.0, {})] * len(candidates)
 
 
+def test_summary_is_never_told_in_a_group_whatever_it_says(tmp_path):
+    world, memory = opened(tmp_path, is_filed=False)
+    world.put("memory/summary/2026-01-05.md", "## 花生 #shared\n\n- 花生在 Zanzibar 买的 #shared\n")
+    for query in ("花生 Zanzibar", "2026-01-05"):
+        assert "Zanzibar" not in repr(memory.find(query, chat="group").hits)
+    with pytest.raises(NotFound):
+        memory.get("memory/summary/2026-01-05.md", chat="group")
+
+
 # ── exact lines ──────────────────────────────────────────────────────────────
 
 

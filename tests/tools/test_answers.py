@@ -87,6 +87,12 @@ def test_memory_search_shows_the_newest_of_what_every_line_has(world):
     assert found[0]["startLine"] == 12
 
 
+def test_memory_search_finds_an_everyday_word_that_few_lines_have(world):
+    world.put("memory.md", "2026-01-30|web-chat|~~住在杭州~~ (until 2026-01-30)\n2026-01-30|web-chat|住在上海\n")
+    found = tools_of(Memory(world.root, clock=world.clock)).call("memory_search", {"query": "住"}).data["results"]
+    assert [(one["path"], one["startLine"]) for one in found] == [("memory.md", 2)]
+
+
 def test_memory_search_says_in_its_note_that_the_search_failed(memory, world, monkeypatch):
     monkeypatch.setattr(type(memory.workspace.index), "search", lambda *_, **__: 1 / 0)
     answer = tools_of(memory).call("memory_search", {"query": "花生"})
@@ -350,6 +356,14 @@ def test_register_all_tools_registers_them_only_with_a_store(memory, world):
     assert register_all_tools(memory, read_only=True, allow_delete=True).names == four[:3]
     assert register_all_tools(memory, allow_delete=True).names == (*four, "memory_delete", "memory_forget")
     assert register_all_tools(memory, chat="group", allow_delete=True).names == (*four, "memory_delete")
+
+
+@pytest.mark.feature("000.27")
+def test_memory_read_returns_the_ten_most_recent_lines_or_a_range(memory, world):
+    world.put("memory.md", "".join(f"2026-01-02|web-chat|第 {n} 条\n" for n in range(1, 43)))
+    tools = tools_of(memory)
+    assert tools.call("memory_read").text.splitlines()[2:] == [f"[{n}] 2026-01-02|web-chat|第 {n} 条" for n in range(33, 43)]
+    assert [one["line"] for one in tools.call("memory_read", {"start_line": 40, "end_line": 45}).data["lines"]] == [40, 41, 42]
 
 
 # ── in which language ────────────────────────────────────────────────────────
