@@ -130,10 +130,10 @@ def _with_company(
     alike: Mapping[int, Mapping[int, float]],
     names: Mapping[int, frozenset[str]],
 ) -> list[Scored]:
-    """Return the answers, in which the best statements have brought later ones, and, for what they lack, those with a name."""
+    """Return the answers, in which the user's best bring later statements, and, for what they lack, those with a name."""
     least: dict[Scored, float] = {}
     for n, best in enumerate(hits[:BRING]):
-        if not is_statement(best):
+        if not is_of_user(best):
             continue
         near, named = alike.get(best.candidate.unit, {}), names.get(best.candidate.unit, frozenset())
         lacks_a_word = len(best.matching(query.words)) < len(query.words)
