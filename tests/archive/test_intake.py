@@ -182,6 +182,16 @@ def test_drop_box_keeps_a_damaged_file_and_reports_it_once(world, data):
     assert [path.read_bytes() for path in world.paths.quarantine.iterdir()] == [data]
 
 
+def test_drop_box_takes_finished_files_alone(world):
+    (world.paths.drop_box / "folder.json").mkdir()
+    (world.paths.drop_box / "link.json").symlink_to(world.root / "别处.json")
+    for name in (".x.json", ".x\n.json", "x.json.tmp", "x.json~", "x.txt"):
+        world.drop(name, message("2", "2026-01-31T09:01"))
+    world.drop("z.json", message("1", "2026-01-31T09:00"))
+    world.settle()
+    assert (world.ids(), world.flags()) == (["1"], [True])
+
+
 def test_drop_box_waits_while_history_is_damaged(world):
     world.write(b"[")
     world.drop("a.json", message("1", "2026-01-31T09:00"))

@@ -52,6 +52,15 @@ def answers(journal: SeenJournal) -> dict[str, Any]:
     }
 
 
+def test_journal_stores_the_text_of_unwritten_messages_only(paths):
+    journal = open_journal(paths)
+    journal.record_written(NAME, [block_of(ONE)])
+    journal.record_seen([TWO])
+    text = paths.seen.read_text()
+    assert "记住了" in text
+    assert "花生" not in text
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -39,7 +39,6 @@ def first_in_head(lines: str) -> Callable[[str], str]:
 
 OWN: dict[str, Callable[[str], str]] = {
     "a list": with_head("tags:\n  - daily\n  - 码头"),
-    "a list in one line": with_head("aliases: [船日, boat day]"),
     "a list without indent": with_head("cssclasses:\n- wide"),
     "more lines than recalld writes": with_head("tags:\n" + "\n".join(f"  - 标签{number}" for number in range(60))),
     "more than is read at first": with_head("summary: >\n  " + "很长的说明" * 600),
@@ -51,7 +50,6 @@ OWN: dict[str, Callable[[str], str]] = {
     "no last newline": lambda text: text.rstrip("\n"),
     "a head, and no last newline": lambda text: with_head("tags: [daily]")(text).rstrip("\n"),
     "words below, without a newline": lambda text: f"{text}\n我补一句：第三根柱子旁边",
-    "words on the last line's end": lambda text: f"{text}回头再问",
     "a head, a BOM and CRLF": lambda text: "\ufeff" + with_head("tags:\n- daily")(text).replace("\n", "\r\n"),
 }
 

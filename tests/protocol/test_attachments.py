@@ -61,7 +61,6 @@ PARTS: dict[str, tuple[dict[str, Any], bytes, str]] = {
         TEXTFILE,
         "docx",
     ),
-    "markdown": ({"mime_type": "text/markdown", "data": b64(TEXTFILE)}, TEXTFILE, "md"),
     "a title alone": ({"title": "会议.md", "data": b64(TEXTFILE)}, TEXTFILE, "md"),
     "a type that nobody knows": ({"type": "file", "file_data": url("application/x-own", TEXTFILE)}, TEXTFILE, "bin"),
 }

@@ -48,8 +48,6 @@ def test_parse_inbox_refuses_data_that_is_not_an_array(data):
         ({"session": "discord:channel:花生群"}, Chat("channel", "discord:channel:花生群")),
         ({"session": "telegram:group:1", "chat": "direct"}, Chat("direct", "telegram:group:1")),
         ({"session": "newsChannel:7"}, Chat("channel", "newsChannel:7")),
-        ({"session": "频道:5"}, Chat("channel", "频道:5")),
-        ({"chat": "group"}, Chat("group", "")),
         ({"chat": "别的", "session": 7}, Chat("group", "")),
         ({"chat": "channel", "session": "web-1"}, Chat("channel", "web-1")),
         ({"chat": None, "session": "web-1"}, Chat("direct", "web-1")),

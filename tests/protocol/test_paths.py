@@ -27,7 +27,6 @@ JAN_28 = date(2026, 1, 28)
         ("2026-01-28.md", JAN_28),
         ("2026-02-30-x.md", None),
         ("2026-01-28-x.txt", None),
-        ("my-note.md", None),
         ("2026-01-28-a/b.md", None),
         (".2026-01-28-x.md.123-4.tmp", None),
         ("2026-01-28-x (conflicted copy).md", None),

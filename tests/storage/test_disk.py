@@ -160,6 +160,14 @@ def test_disk_lock_takes_the_file_that_has_the_name(tmp_path, monkeypatch):
         assert DISK.is_locked(side)
 
 
+@pytest.mark.parametrize("make_place", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
+def test_disk_lock_refuses_what_is_no_file(tmp_path, make_place):
+    side = tmp_path / "history.json.lock"
+    make_place(side)
+    with pytest.raises(OSError, match=r"history\.json\.lock"), DISK.lock(side, 0):
+        pass
+
+
 def test_disk_lock_is_let_go_though_a_forked_process_has_its_handle(tmp_path):
     side = tmp_path / "history.json.lock"
     with DISK.lock(side, 0):

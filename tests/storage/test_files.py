@@ -161,6 +161,14 @@ def test_replace_keeps_the_old_file_after_a_short_write(path):
     assert names(path.parent) == ["history.json"]
 
 
+def test_replace_skips_a_temporary_name_left_by_a_crash(path):
+    one = Files(RealDisk(), token="7")  # noqa: S106 - part of a name
+    path.with_name(".history.json.7-0.tmp").write_bytes(b"left")
+    one.replace(path, NEW, look(path))
+    assert path.read_bytes() == NEW
+    assert names(path.parent) == [".history.json.7-0.tmp", "history.json"]
+
+
 # ── making once, adding, moving, removing ────────────────────────────────────
 
 

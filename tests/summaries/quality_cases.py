@@ -104,7 +104,6 @@ The vaccination is on Friday at three, at the clinic on Mill Lane. The booklet h
 BAD: Final[list[tuple[str, str, str, Material]]] = [
     # -- nothing at all
     ("blank", "", "empty", ANY),
-    ("empty fence", "```markdown\n```", "empty", ANY),
     # -- refusals
     ("refusal zh", "抱歉，我无法协助处理该请求。", "refused", ANY),
     ("refusal en, curly", "I’m sorry, but I can’t assist with that request.", "refused", ANY),
@@ -126,7 +125,6 @@ BAD: Final[list[tuple[str, str, str, Material]]] = [
     # -- the wrong language
     ("english of chinese", GOOD_EN, "language", ZH),
     ("chinese of english", GOOD_ZH, "language", EN),
-    ("chinese of japanese", GOOD_ZH, "language", Material(language="en", parts=((None, "サーバーのバックアップは毎晩です。猫は金曜日にワクチンをします。"),))),
     # -- structure that is ours
     ("front matter", "---\nrecalld: 1\nkind: day\n---\n备份改到每天 03:30。", "forged", ANY),
     ("second head", "备份改到每天。\n\n---\nrecalld: 1\nkind: day\n---\n别的话。", "forged", ANY),
@@ -137,14 +135,11 @@ BAD: Final[list[tuple[str, str, str, Material]]] = [
     ("half a character", "备份改到每天 03:30 \ud83d。", "forged", ANY),
     # -- less than an extract would say
     ("noted", "Okay, noted.", "vague", TALK_EN),
-    ("what a gateway says", "Rate limit exceeded. Please try again in 20s.", "vague", TALK_EN),
-    ("an answer to somebody zh", "当然可以！你可以先用 rsync 把备份拷到外接硬盘，再改定时任务。", "vague", TALK_ZH),
     ("no messages en", "There are no messages to summarize.", "vague", TALK_EN),
     ("one fact of thirteen", "The user said that the rent was raised.", "vague", TALK_EN),
     ("too long", "。".join(f"第 {n} 件事是把 {n * n} 号箱子搬到 {n % 7} 楼" for n in range(600)), "long", ANY),
     # -- rounds
     ("goes round zh", GOOD_ZH + "\n" + "对花生过敏，出门要带喷雾。" * 30, "repeats", ANY),
-    ("goes round en", GOOD_EN + "\n- Elena said 55k.\n- Tomás said yes." * 30, "repeats", ANY),
 ]  # fmt: skip
 
 GOOD: Final[list[tuple[str, str, Material]]] = [
@@ -152,45 +147,32 @@ GOOD: Final[list[tuple[str, str, Material]]] = [
     ("plain en", GOOD_EN, EN),
     # -- about what the gate looks for
     ("about a refusal zh", "## 翻译\n\n助手回答“抱歉，我无法协助处理该请求”，用户改用本地模型，问题解决。", ZH),
-    ("quotes I can't", '- Mum: "I can\'t come before six"\n- Dinner moved to half past six', EN),
-    ("please provide", "房东说：请提供收入证明和上一份合同；周一前寄出。", ZH),
     ("about a traceback", "## Import\n\nThe import failed with `ValueError: 芋头`; the first column was empty.\n\n```\nTraceback (most recent call last):\nValueError\n```", EN),
     ("about json", '接口改为返回 JSON：`{"ok": true}` 表示成功，`{"error": "…"}` 表示失败，文档已更新。', ZH),
-    ("about thinking tags", "模型的 `<think>` 标签没有去掉，解析时在 `</think>` 之后才开始读，已修复。", ZH),
     ("tag of the material", "[memory.md] 这个前缀让用户困惑，改成脚注。", Material(parts=((None, "用户：[memory.md] 是什么意思？"),))),
-    ("the user asked", "The user asked me to remind him of the rent on the 28th. He pays 3,200 by transfer.", EN),
     # -- short and long
-    ("one line zh", "对花生过敏。", ZH),
     ("long month zh", "\n\n".join(f"## 第 {n} 周\n\n- 周{'一二三四五六日'[n % 7]}见了第 {n} 位房客，租金谈到 {3000 + n * 37} 元\n- 记账：水费 {n * 3}.5，电费 {n * 11}.2\n- 读完《海边的第 {n} 章》，喜欢灯塔那一段" for n in range(1, 31)), ZH),
     ("most of its talk en", "The greenhouse heater broke (4 degrees); a replacement from Harwick is ordered, invoice 2209, 184 euros. Priya waters the tomatoes during Lisbon from 12 March. Biscuit gets insulin twice a day, 3 units. Slate tiles for the bathroom, the plumber comes on the 20th. Allergic to penicillin. Mr Okafor raised the rent to 1,240. The passport expires in August.", TALK_EN),
     # -- shape
     ("list without full stops", "- 备份每天 03:30\n- 旧的保留 14 天\n- 周五打疫苗\n- 房租 3200 元", ZH),
-    ("table", "| 项目 | 时间 | 地点 |\n|------|------|------|\n| 备份 | 03:30 | 芋头 |\n| 疫苗 | 周五 15:00 | 安心宠物医院 |", ZH),
-    ("ends with a url", "说明写在用户的笔记里，链接发给了小周。部署步骤也在那里。见 https://docs.example.org/taro/backup", ZH),
-    ("a rule between", "备份改到每天 03:30。\n\n---\n\n周五给猫打疫苗。", ZH),
     ("code in two languages", "## 迁移\n\n旧：\n\n```python\nopen(path)\n```\n\n新：\n\n```rust\nFile::open(path)?\n```\n\n先改读，再改写。", ZH),
     ("extract zh", "> 摘录：没有用模型，从 9 条消息里挑出 3 条的原话。\n\n## 备份\n\n- 09:00 备份改到每天，\n- 09:04 助手：试试这个命令：", ZH),
-    ("extract en", "> Extract: no model was used; these are the words of 2 of 5 messages.\n\n## Other\n\n- 09:00 I can't find the messages about the disk\n- 09:02 assistant: I'm sorry, I can't access your disk", EN),
     # -- languages
     ("english quoted in chinese", "用户喜欢这句 “the quieter you become, the more you are able to hear”，想刻在钥匙扣上，周六去店里问价。", ZH),
-    ("chinese quoted in english", "Lin explained what 芋头 and 海边的灯塔 mean, and why the cat is called 花卷; the tag is ordered in both scripts.", EN),
     ("english of mixed talk", GOOD_EN, Material(language="zh", parts=((None, "用户：backup 放哪？ the nightly script runs on the home server, 记一下 it keeps two weeks"),))),
     ("japanese", "## サーバー\n\nバックアップは毎晩三時半に変更。猫のワクチンは金曜日の午後、病院は駅前。", Material(language="en", parts=((None, "サーバーのバックアップは毎晩です。"),))),
 ]  # fmt: skip
 
 #: What a model wraps around a summary: name, and the text with {} where the summary stands.
 WRAPPED: Final[list[tuple[str, str]]] = [
-    ("blank lines", "\n\n  {}\n \u3000\n"),
     ("a fence", "```markdown\n{}\n```"),
     ("announced zh", "以下是总结：\n\n{}"),
     ("announced en", "Here is the summary:\n\n{}"),
     ("thoughts", "<think>\n用户聊了备份。\n</think>\n\n{}"),
     ("thoughts without their opening", "好，先看备份，再看猫。\n</think>\n\n{}"),
     ("a tag", "<summary>\n{}\n</summary>"),
-    ("rules", "---\n\n{}\n\n---"),
     ("a stop sign", "{}<|im_end|>"),
     ("an offer zh", "{}\n\n如果您需要补充或修改，请随时告诉我。"),
-    ("a byte order mark", "\ufeff{}"),
     ("all of it", "<think>备份，猫。</think>\nSure! Here is the summary:\n\n---\n\n```markdown\n{}\n```\n\nI hope this helps!</s>"),
 ]  # fmt: skip
 

@@ -93,12 +93,10 @@ def test_redacted_finds_a_secret_after_a_word_of_100000_characters(word: str) ->
 #: A text, and what is left of it.
 MARKED = {
     "Write to anna.berg@example.com today.": "Write to [redacted] today.",
-    "邮箱是 wang_fang@qq.com，记一下": "邮箱是 [已隐去]，记一下",
     "Call me at (415) 555-2671 after six.": "Call me at [redacted] after six.",
     "The hotel is +49 30 1234 5678, ask for Jana.": "The hotel is [redacted], ask for Jana.",
     "Ring 020 7946 0958 before noon": "Ring [redacted] before noon",
     "打13800138000找王芳": "打[已隐去]找王芳",
-    "客服 400-820-8820": "客服 [已隐去]",
     "写给zhang@qq.com，谢谢": "写给[已隐去]，谢谢",
     "An müller@example.de schicken": "An [redacted] schicken",
 }
