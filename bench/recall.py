@@ -168,7 +168,7 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
     raw = [{"id": f"before-{n}", "role": "user", "text": text} for n, text in enumerate(question.get("before", ()))]
     before = [message for one in raw if isinstance(message := read_message(one, ws.zone), Message)]
     began = time.perf_counter()
-    found = ws.searcher.search(question["question"], now, before)
+    found = ws.searcher.search(question["question"], now, before, is_input=True)
     took = (time.perf_counter() - began) * 1000
     asked = input_of(ws, question["question"], now)
 

@@ -111,6 +111,7 @@ def _newest_words(ws: Workspace) -> Iterator[str]:
 # ── a search ─────────────────────────────────────────────────────────────────
 
 NOT_ASKED: Final = Text("nothing was asked; give the words to search for.")
+SMALL_TALK: Final = Text("this is only small talk, there is nothing to search for.")
 THE_QUESTION: Final = Text("nothing else in memory matches: the message that has these words is the question itself.")
 
 
@@ -135,8 +136,6 @@ def why_no_hits(result: SearchResult) -> str:
     """Return why nothing was found, as a sentence."""
     if not_whole := why_not_whole(result):
         return not_whole
-    if not result.terms and not result.dates:
-        return Text("this is only small talk, there is nothing to search for.")
     if result.skipped:
         return THE_QUESTION
     if result.nowhere and result.subject and result.files and not result.unfiled:

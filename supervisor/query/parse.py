@@ -1,10 +1,10 @@
 """
 Parse a question: its words with their weights, the days it names, and the role it asks for.
 
-Words of a date, and those that ask for one, have a low weight: a young memory has them in no message, so they would weigh
-most. Messages before the question are used only if it refers back (它, 那个, "that one") or has no words of its own, since they
-hurt a question that is complete by itself (measured). In a longer input the sentences that ask have full weight, the others
-little. Source: docs/explanation/recall.md.
+Words that only ask have a low weight: a young memory has them in no message, so they would weigh most. Where a day is named,
+they and its date are not searched for. Messages before the question are used only if it refers back (它, 那个, "that one") or
+has no words of its own, since they hurt a question that is complete by itself (measured). In a longer input the sentences that
+ask have full weight, the others little. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -25,21 +25,15 @@ from .calendar import Days, day_tokens, occasions
 from .dates import Span, days_meant, due_days, plain, spans
 from .intent import OVER, TENSE_WORDS, is_chatter, role_asked_for, without_asking
 
-#: Weights: a word that only asks (when, said); a word of a date.
+#: The weight of a word that only asks (when, said), or only names a day.
 REQUEST_WEIGHT: Final = 0.1
-_DATE_WEIGHT: Final = 0.2
-#: The words that ask what was on a day, or which day or time it is; and what was done, said or planned: 今天做了什么.
+#: The words that ask which day or time it is, and what was on a day.
 _WHICH: Final = lazy_re(
-    r"发生|\bhappen\w*|几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"
+    r"几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"
     r"|\b(?:what|which)(?:'s| is)? (?:the )?(?:day|date|time)\b|\bthe date\b",
     re.IGNORECASE,
 )
-_HAPPENED: Final = lazy_re(
-    r"做了|干了|发生|有(?:什么|哪些|啥)|安排|日程|待办|计划|聊|说|讨论|提到|记|[了过](?:什么|啥|哪|谁|多少|几)"
-    r"|\b(?:did|was|were|had|happen\w*|have (?:i|we)|schedul\w*|plan\w*|agenda|appointments?|meetings?)\b"
-    r"|\b(?:talk\w*|discuss\w*|said|told)\b",
-    re.IGNORECASE,
-)
+_HAPPENED: Final = lazy_re(r"发生|\bhappen\w*", re.IGNORECASE)
 
 
 def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
@@ -49,19 +43,11 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     >>> weight_terms("我妈现在生日几号", ())
     {'妈': 1.0, '现在': 0.1, '生日': 1.0, '几号': 0.1}
     """
-    asking = [match.span() for pattern in (_WHICH, TENSE_WORDS) for match in pattern.finditer(sentence)]
+    asking = [match.span() for pattern in (_WHICH, _HAPPENED, TENSE_WORDS) for match in pattern.finditer(sentence)]
     undated = _without(sentence, asking)
-    known = tokens(undated)
-    others = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
+    others = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else tokens(undated)
     # subtle: the rest may be tokenised differently: 这段话, and 话
-    words = dict.fromkeys(known if undated == sentence else tokens(sentence), REQUEST_WEIGHT)
-    words |= dict.fromkeys(known, _DATE_WEIGHT)
-    return words | dict.fromkeys(others, 1.0)
-
-
-def asks_which_day(text: str) -> bool:
-    """Return whether the text asks for a date or time, and not what was done, said or planned: 今天几号, "what day is it"."""
-    return bool(_WHICH.search(text)) and not _HAPPENED.search(text)
+    return dict.fromkeys(tokens(sentence), REQUEST_WEIGHT) | dict.fromkeys(others, 1.0)
 
 
 def _without(sentence: str, stretches: Iterable[tuple[int, int]]) -> str:
@@ -132,26 +118,29 @@ class Query:
         return not self.words and not self.days
 
 
-def parse_query(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -> Query:
+def parse_query(question: str, today: date, recent: Sequence[str] = (), most: int = 0, *, is_input: bool = True) -> Query:
     """
     Return what *question* asks for; *recent* are the texts before it, oldest first.
 
-    Of more than *most* words (0: no limit) the rarest are kept. A greeting or thanks asks for nothing.
+    Of more than *most* words (0: no limit) the rarest are kept. A greeting or thanks asks for nothing, unless it is no input
+    but typed in order to search, nor does chatter that names no day but today.
     """
     question = question[:MOST_CHARS]
-    folded = plain(question)
-    if is_small_talk(question) or (is_chatter(question) and not due_days(folded, today)):
-        return Query({})
-    asking, others = _parts(folded)
+    asking, others = _parts(plain(question))
     text = " ".join(asking)
     days, sentences, day_words, occasion_words = _days_and_words(asking, today)
-    words = {word: max(weights.get(word, 0.0) for weights in sentences) for weights in sentences for word in weights}
-    only_days = bool(days) and max(words.values(), default=0.0) < 1.0
-    if only_days and asks_which_day(text):
+    is_today = {*days} == {Days(today, today)}
+    is_chat = is_chatter(question) and not occasion_words and (is_today or not days)
+    if is_input and (is_chat or is_small_talk(question)):
+        return Query({})
+    least = REQUEST_WEIGHT if days else 0.0  # 号 and 30 are in messages of other days
+    words = {word: max(each.get(word, 0.0) for each in sentences) for each in sentences for word in each if each[word] > least}
+    only_days = bool(days) and not words
+    if only_days and is_today and _WHICH.search(text):  # 今天几号
         return Query({})
     for sentence in others:
         words |= {word: _OTHER_WEIGHT for word in tokens(sentence) if word not in words}
-    back = refers_back(question, sum(counts > REQUEST_WEIGHT for counts in words.values()))
+    back = refers_back(question, len(days) + sum(counts > REQUEST_WEIGHT for counts in words.values()))
     before = {word: _BEFORE_WEIGHT for word in _telling(recent) if word not in words} if back else {}
     if words and not before:
         scale = max(words.values())
@@ -165,7 +154,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in sentences[-_MOST_ASKED:])))
     names = {token for name in NAMED.findall(question) for token in tokens(name)}
     # a month is written like a name but is not one: "February"
-    rarity = {word: 1.0 if word in names and counts > _DATE_WEIGHT else rarity_asked(word) for word, counts in words.items()}
+    rarity = {word: 1.0 if word in names and counts > REQUEST_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
     day_words &= words.keys()
     return Query(words, rarity, days, role, question, each, only_days, day_words=day_words, occasions=occasion_words)

@@ -112,10 +112,11 @@ def company(best: Iterable[Hit], hits: Sequence[Hit]) -> dict[Hit, Hit]:
 
 
 def only_neighbours(hits: Sequence[Hit]) -> frozenset[Hit]:
-    """Return those of the hits that are only neighbours of others, and not needed to understand them; none if all are."""
+    """Return the hits that are only neighbours of others, or of a day of which others have words, and not needed by these."""
     others = [hit for hit in hits if not is_neighbour(hit)]
-    needed = company(others, hits)
-    return frozenset(hit for hit in hits if others and is_neighbour(hit) and hit not in needed)
+    of_days = [hit for hit in hits if any(why.startswith(DAY) for why in hit.because)]
+    kept = company(others, hits).keys() | (of_days if all(map(is_neighbour, of_days)) else ())
+    return frozenset(hit for hit in hits if others and is_neighbour(hit) and hit not in kept)
 
 
 def _needed_before(hit: Hit, hits: Sequence[Hit]) -> Hit | None:

@@ -189,7 +189,7 @@ class Searcher:
             return Query({}, text=question.strip())
         count = self.settings.recent_messages
         before = [message.text for message in going_on(recent, now)][-count:] if count else ()
-        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords)
+        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords, is_input=is_input)
 
 
 class Search:

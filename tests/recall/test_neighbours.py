@@ -9,7 +9,7 @@ import pytest
 from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.recall.neighbours import company, only_neighbours
 from tests.context.passages import hit
-from tests.world import at
+from tests.world import at, message_on
 
 
 def window(text: str, start: int, **more: str) -> Hit:
@@ -20,6 +20,13 @@ def test_only_neighbours_are_hits_without_a_word_of_the_question():
     answer, after, far = hit(9, "我对花生过敏。", start=4), window("记住了。", 6, role="assistant"), window("下雨了。", 60)
     assert only_neighbours([answer, after, far]) == {after, far}
     assert only_neighbours([after, far]) == frozenset()
+
+
+def test_a_day_keeps_its_hits_beside_a_message_that_names_it(world):
+    for day, line in (("20", "牙医约了11月28号上午十点"), ("28", "智齿拔完了，麻药还没过"), ("28", "晚上只能喝粥")):
+        world.append(message_on(f"2026-11-{day}", line[:2], line), now=at("2026-11-30T10:00"))
+    world.clock.now = at("2026-12-01T10:00")
+    assert not any(only_neighbours(world.search(question).hits) for question in ("11月28号", "11月28号买了啥"))
 
 
 def said(*talk: tuple[str, str]) -> list[Hit]:

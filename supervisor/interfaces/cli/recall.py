@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.texts import Text
 from ..output import as_json, receipt_text
-from ..wording import NOT_ASKED, THE_QUESTION, refs_of, why_no_hits, why_not_whole
+from ..wording import NOT_ASKED, SMALL_TALK, THE_QUESTION, refs_of, why_no_hits, why_not_whole
 from .call import Call
 from .parser import READ, Argument, Option, command
 
@@ -75,7 +75,7 @@ def search(
     """Find memories: path, lines, score."""
     result = call.perform("search", query=query, limit=limit)
     if not result.hits:
-        call.say(_why_empty(result) if query.strip() else NOT_ASKED)
+        call.say(why_no_hits(result) if query.strip() else NOT_ASKED)
     elif not_whole := why_not_whole(result):
         call.say(not_whole)
     if call.json:
@@ -126,7 +126,7 @@ def _hit(hit: Any) -> dict[str, Any]:
     return {**shown, "score": None if hit.score is None else round(hit.score, 4), "because": list(hit.because)}
 
 
-def _why_empty(result: SearchResult, left_out: Collection[str] = ()) -> str:
+def _why_empty(result: SearchResult, left_out: Collection[str]) -> str:
     if "group" in left_out:  # always the same sentence, so that it reveals nothing of private memory
         return _LEFT_OUT["group"]
     if result.hits:
@@ -135,4 +135,4 @@ def _why_empty(result: SearchResult, left_out: Collection[str] = ()) -> str:
             if left_out == {"the question"}
             else _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]
         )
-    return why_no_hits(result)
+    return why_no_hits(result) if result.terms or result.dates or result.how == "failed" else SMALL_TALK
