@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=893, goal=950),
     Room("supervisor/summaries", most=1_850, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_602, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_592, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_455, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_390, goal=1_400),
@@ -52,7 +52,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_985, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_903, goal=1_900),
-    Room("supervisor/interfaces", most=1_590, goal=1_500),
+    Room("supervisor/interfaces", most=1_589, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_200,
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_927, goal=48_000)
+ALL: Final = Room("all", most=52_916, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
 OF_TESTS: Final = Room("tests", most=52_894, goal=48_000)
 

@@ -26,7 +26,7 @@ def test_parse_query_adds_earlier_words_at_half_weight_if_it_refers_back(questio
 
 
 @pytest.mark.parametrize(
-    "question", ["那个喜欢下棋的人是谁", "where does it hurt after football and swimming", "Where did Anna get her cats?"]
+    "question", ["那个喜欢下棋的人是谁", "where does it hurt after football, golf and a swim", "Where did Anna get her cats?"]
 )
 def test_parse_query_adds_no_earlier_words_to_a_complete_question(question):
     assert not set(parse_query(question, TODAY, BEFORE).words) & {"cloudflar", "超时"}
