@@ -161,35 +161,35 @@ def messages_of(channel: str, log: Reading, name: str) -> Talk:
             dates.append(numbers)
     order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
     keyed = partial(_keyed_entries, log.source, name, channel, speakers)
-    chat = _known_chat(log, channel, _title(log.source, name), (key for _, key in keyed() if key))
+    chat = _known_chat(log, channel, _title(log.source, name), (key for _, key, _ in keyed() if key))
     entry = partial(Said, role="user", session=f"{channel}:{chat}", channel=channel, chat="group" if len(people) > 2 else "")
-    for head, key in keyed():
+    for head, key, words in keyed():
         if key is None:
             log.leave_out(channel)
             continue
         at = _time(head, order, log.zone)
         log.unread.update(["time"] if at is None else [])
-        *_, person, words, _ = key
-        yield entry(id=_identity(channel, chat, key), at=at, text=words, name=person.strip("~ \u202f"))
+        yield entry(id=_identity(channel, chat, key), at=at, text=words, name=key[4].strip("~ \u202f"))
 
 
 def _keyed_entries(
     source: Source, name: str, channel: str, speakers: set[str]
-) -> Iterator[tuple[re.Match[str], tuple[str, ...] | None]]:
+) -> Iterator[tuple[re.Match[str], tuple[str, ...] | None, str]]:
     """
-    Yield the head of each message, and what tells it from the rest: time, person, text, its number among equal ones.
+    Yield the head of each message, what tells it from the rest, and what was said.
 
-    That is None for what nobody said: that messages are encrypted, which comes first, and what happens to a group, which an
-    iPhone writes under the name of the group.
+    It is told by time, person, text as first read, and its number among equal ones: None for what nobody said, that messages
+    are encrypted, which comes first, and what happens to a group, which an iPhone writes under the name of the group.
     """
     same: Counter[tuple[str, ...]] = Counter()
     for number, (head, person, words) in enumerate(_entries(source, name, channel), 1):
-        text = words.strip()
+        text = said = words.strip()
         if channel == "whatsapp":
             text = _whatsapp_text(words, is_notice=number == 1 or person not in speakers)
+            said = _without_notes(words, text)
         key = (head["date"], head["hour"], head["minute"], str(head["second"]), person, text)
         same[key] += 1
-        yield head, (*key, str(same[key])) if person and text else None
+        yield head, (*key, str(same[key])) if person and text else None, said
 
 
 def _identity(channel: str, chat: str, key: tuple[str, ...]) -> str:
@@ -234,6 +234,18 @@ def _whatsapp_text(line: str, *, is_notice: bool) -> str:
     return text
 
 
+def _without_notes(line: str, text: str) -> str:
+    """
+    Return the *text* of a line without the note that it was edited; one that is WhatsApp's own without its mark, in brackets.
+
+    Both are words of the text by which a message is known, so that an export that was read before is not read as another.
+    """
+    if _own_words("own").fullmatch(text.rstrip(".。")):
+        return f"[{text}]"
+    edited = re.search(rf"(?:{_OWN}<[^<>:：\n]+>|<(?:{_own_words('edited').pattern})\.?>)\s*\Z", line)
+    return _whatsapp_text(line[: edited.start()], is_notice=False) or text if edited else text
+
+
 def _title(source: Source, name: str) -> str:
     stem = PurePosixPath(name).stem
     if stem.lower() in ("_chat", "chat"):  # an iPhone names the archive alone
@@ -248,7 +260,7 @@ def _own_words(kind: str) -> re.Pattern[str]:
     """Return the pattern of what WhatsApp itself writes of one kind; a name in it is the last group."""
     forms = (re.escape(words).replace(r"\ ", r"\s*") for name, words in _rows("whatsapp.tsv") if name == kind)
     names = (form.replace(r"\{name\}", "(.+?)").replace(r"\{file\}", r"(\S{1,200})") for form in forms)
-    return re.compile("|".join(names), re.IGNORECASE)
+    return re.compile("|".join(names), 0 if kind == "own" else re.IGNORECASE)  # "Null" is a number in German
 
 
 def _rows(table: str) -> Iterator[list[str]]:

@@ -137,6 +137,17 @@ def test_whatsapp_finds_the_order_of_day_and_month(tmp_path, first, second, expe
         ("\u200eThis message was deleted.", ["[This message was deleted.]"]),
         ("\u200e语音通话，3 分钟", ["[语音通话，3 分钟]"]),
         ("<3", ["<3"]),
+        ("This message was deleted", ["[This message was deleted]"]),
+        ("Du hast diese Nachricht gelöscht.", ["[Du hast diese Nachricht gelöscht.]"]),
+        ("这条消息已被删除。", ["[这条消息已被删除。]"]),
+        ("null", ["[null]"]),
+        ("Null", ["Null"]),
+        ("This message was deleted, she says", ["This message was deleted, she says"]),
+        ("at nine <This message was edited>", ["at nine"]),
+        ("um neun\num zehn \u200e<Diese Nachricht wurde bearbeitet.>", ["um neun\num zehn"]),
+        ("九点见\u200e<消息已编辑>", ["九点见"]),
+        ("a caption \u200e<attached: 12.jpg>", ["a caption <attached: 12.jpg>"]),
+        ("it said <This message was edited>, odd", ["it said <This message was edited>, odd"]),
     ],
 )
 def test_whatsapp_names_pictures_and_brackets_its_own_sentences(tmp_path, written, kept):
@@ -152,6 +163,19 @@ def test_whatsapp_names_pictures_and_brackets_its_own_sentences(tmp_path, writte
     _, lines, left = read(tmp_path)
     assert [line.partition("user ")[2] for line in lines] == ["Jonas: ok", *(f"Mira: {words}" for words in kept), "Mira: ja"]
     assert left.left_out == {"whatsapp": 2}
+
+
+def test_note_of_whatsapp_is_no_other_message(tmp_path):
+    """The ids are those under which 0.42.0 added what it took for words."""
+    entries = [
+        "03/02/2026, 14:03 - Mira: This message was deleted",
+        "13/02/2026, 14:03 - Mira: at nine <This message was edited>",
+    ]
+    (tmp_path / "WhatsApp Chat with Mira.txt").write_text("\n".join(entries), encoding="utf-8")
+    source = Source(tmp_path)
+    ((kind, names),) = kinds_of(source).items()
+    log = Reading(source=source, zone=ZONE, latest=at("2026-12-31T00:00"))
+    assert [said.id for said in kind.read(log, names[0])] == ["whatsapp:bc05d390cdb9781c", "whatsapp:65c9a2ba9bb454f6"]
 
 
 def test_folder_of_many_exports_has_each_file_read_as_its_own_kind(tmp_path: Path) -> None:
