@@ -17,7 +17,7 @@ from typing import Final
 
 from ..events import lasting_states, newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
-from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, parse_connections, read_state
+from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, MEMORY_LATE, parse_connections, read_state
 from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig, why_refused
@@ -173,8 +173,8 @@ def clients(look: Look) -> Faults:
 
 
 def hooks(look: Look) -> Faults:
-    """Yield that hooks of clients were out of time within the last day, or were asked by a client that has none."""
-    since, late, unknown = to_wire(look.now - _DAY), [], set[str]()
+    """Yield that hooks of clients, or the proxy, were out of time within the last day, or that a client has no hook."""
+    since, late, unsent, unknown = to_wire(look.now - _DAY), [], list[str](), set[str]()
     for name, at, fields in newest_events(look.ws.paths.log):
         if at < since:
             break
@@ -183,6 +183,8 @@ def hooks(look: Look) -> Faults:
             late.append((at, client))
         elif why == HOOK_UNKNOWN:
             unknown.add(client)
+        elif name == "proxy_failed" and fields.get("why") == MEMORY_LATE:
+            unsent.append(at)
     if unknown:
         yield odd(
             "{clients} asked for a hook that recalld does not have: nothing that is said there is kept. Take the plugin or the hooks out of its settings.",
@@ -194,6 +196,12 @@ def hooks(look: Look) -> Faults:
             clients=", ".join(sorted({client for _, client in late})),
             count=len(late),
             time=look.local_time(from_wire(late[0][0])),
+        )
+    if unsent:
+        yield bad(
+            "memory came too late for the proxy in the last day ({count}), last at {time}, so these questions went to the model without it; the machine was busy, or `recall.timeout_ms` is too small for it.",
+            count=len(unsent),
+            time=look.local_time(from_wire(unsent[0])),
         )
 
 

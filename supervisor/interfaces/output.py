@@ -263,6 +263,8 @@ def _receipt_head(receipt: Receipt, render: Render, words_alone: Text | None) ->
     head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
     if receipt.client:
         head["client"] = f"{receipt.client}  {receipt.project}".rstrip()
+    if receipt.unsent:
+        head["not sent"] = render(Text("it came too late, and the question went to the model without it"))
     whole, room = receipt.budgets.get("whole", 0), receipt.budgets.get("memory", 0)
     if receipt.memory and room < whole:
         head["small block"] = render(

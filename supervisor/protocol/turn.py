@@ -88,6 +88,7 @@ class Receipt:
     candidates: tuple[Candidate, ...] = field(default=(), repr=False)
     miss: Mapping[str, Any] = field(default_factory=dict)  # why nothing was found: {nowhere}
     memory: str = field(default="", repr=False)
+    unsent: bool = False  # the question went to the model without the block, which came too late
     history: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)  # {id, role, content, whole}
     messages: tuple[Mapping[str, str], ...] = field(default=(), repr=False)  # chat-completions
     tokens: Mapping[str, int]

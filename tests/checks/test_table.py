@@ -19,7 +19,7 @@ from recalld.supervisor.checks.units import Installation
 from recalld.supervisor.events import Events
 from recalld.supervisor.host.last_night import LastBackup, keep_last
 from recalld.supervisor.protocol.config_keys import Log
-from recalld.supervisor.protocol.connections import HOOK_LATE, HOOK_UNKNOWN, Connection, render_connections
+from recalld.supervisor.protocol.connections import HOOK_LATE, HOOK_UNKNOWN, MEMORY_LATE, Connection, render_connections
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NewerFormat
 from recalld.supervisor.storage.texts import render
@@ -328,6 +328,14 @@ def test_status_says_that_a_hook_was_out_of_time_for_a_day(broken: Broken):
     assert sentence.startswith("the hook of codex was out of time in the last day (2), last at 2026-01-31 ")
     broken.world.forward(hours=25)
     assert verdict(broken.look())[1]
+
+
+def test_status_counts_the_questions_that_the_proxy_sent_without_memory(broken: Broken):
+    log = Events(broken.world.ws.paths.log, broken.world.clock, Log())
+    for why in (MEMORY_LATE, "the disk is full", MEMORY_LATE):
+        log.emit("proxy_failed", why=why)
+    (sentence,), _ = verdict(broken.look())
+    assert sentence.startswith("memory came too late for the proxy in the last day (2), last at 2026-01-31 ")
 
 
 # ── what fsck found ──────────────────────────────────────────────────────────

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from recalld.supervisor.interfaces.output import receipt_text
 from recalld.supervisor.interfaces.proxy import endpoint
+from recalld.supervisor.interfaces.proxy.turn import memory_for
+from recalld.supervisor.protocol.connections import MEMORY_LATE
 from tests.patience import PATIENCE_S
 from tests.process.command import until
 from tests.proxy.conftest import Proxied
@@ -284,12 +288,23 @@ def test_forty_questions_at_once_all_get_memory(proxied: Proxied):
 def test_question_goes_on_without_a_search_that_takes_too_long(proxied: Proxied, monkeypatch):
     proxied.configure("[recall]\ntimeout_ms = 50\n")
     goes_on = threading.Event()
-    monkeypatch.setattr(endpoint, "memory_for", lambda *_: goes_on.wait(PATIENCE_S) and "")
+    monkeypatch.setattr(endpoint, "memory_for", lambda *of: goes_on.wait(PATIENCE_S) and memory_for(*of))
     try:
         proxied.ask(QUESTION).raise_for_status()
-        assert proxied.faults == ["memory took too long"]
+        assert proxied.faults == [MEMORY_LATE]
     finally:
         goes_on.set()
+    receipts = proxied.service.world.ws.receipts
+    until(lambda: receipts.turns() and receipts.read().unsent)
+    assert "went to the model without it" in receipt_text(receipts.read())
+
+
+def test_search_that_takes_all_of_its_time_leaves_time_for_the_block(proxied: Proxied, monkeypatch):
+    proxied.configure("[recall]\ntimeout_ms = 50\n")
+    monkeypatch.setattr(endpoint, "memory_for", lambda *of: time.sleep(0.1) or memory_for(*of))
+    proxied.ask(QUESTION).raise_for_status()
+    assert "点外卖要备注" in str(proxied.model.got[-1].json["messages"])
+    assert (proxied.faults, proxied.service.world.ws.receipts.read().unsent) == ([], False)
 
 
 def test_disk_that_is_full_does_not_fail_the_turn_and_is_told(proxied: Proxied):

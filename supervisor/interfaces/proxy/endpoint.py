@@ -1,9 +1,9 @@
 """
 `/v1`: what a client asks its model server, with memory in it (`[serve] upstream`).
 
-Memory is no condition of an answer: what fails, or takes longer than `recall.timeout_ms`, is an event, and the request goes on
-as it came. The answer passes piece by piece; it is read for memory when it is over. A client that hangs up ends the request to
-the server.
+Memory is no condition of an answer: what fails, or is not there a second after `recall.timeout_ms`, is an event, and the
+request goes on as it came. The answer passes piece by piece; it is read for memory when it is over. A client that hangs up ends
+the request to the server.
 
 Only the headers of a connection are each side's own. The client's key is recalld's token, and stays here; the server gets the
 key from the variable that `llm.api_key_env` names, in the header in which the client sent its own.
@@ -23,16 +23,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...protocol.config import Config
+from ...protocol.connections import MEMORY_LATE
 from ...protocol.llm import NO_KEY, find_key, is_local, without_credentials
 from ...storage.errors import as_supervisor_error
 from ...storage.texts import Text
 from ..http.gate import MOST_MODEL
 from ..http.site import PROXY, Site
 from .talk import Room, Talk, read_answer, read_talk, room, with_memory
-from .turn import SESSION, Turn, is_auxiliary, keep_answer, keep_question, memory_for, session_given, turn_of
+from .turn import SESSION, Turn, is_auxiliary, keep_answer, keep_question, mark_unsent, memory_for, session_given, turn_of
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
+
+    from ...protocol.turn import Receipt
 
     Headers = list[tuple[bytes, bytes]]
 
@@ -44,6 +47,8 @@ _NO: Final = ("no", "false", "0")
 _MOST_KEPT: Final = 64
 #: Seconds until the server must have taken the connection; for its answer it has `llm.timeout`.
 _CONNECT_S: Final = 10.0
+#: Seconds beyond the time of the search (`recall.timeout_ms`) in which a block is made of what it found.
+_BLOCK_S: Final = 1.0
 #: Headers of one connection (RFC 9110, 7.6.1), and those that are made anew.
 _OF_CONNECTION: Final = frozenset(
     [
@@ -166,11 +171,16 @@ class Proxy:
     async def _memory(self, question: _Asked) -> str:
         """Return memory for the question; "" where it is not there in time."""
         search = self._task(self._alone("memory", memory_for, self._site, question.turn, question.room.memory, question.shows))
-        await asyncio.wait({search}, timeout=self._site.workspace.config.recall.timeout_ms / 1000)
+        await asyncio.wait({search}, timeout=self._site.workspace.config.recall.timeout_ms / 1000 + _BLOCK_S)
         if search.done():
-            return search.result() or ""
-        self._tell("memory took too long")  # the search goes on to its end
+            return receipt.memory if (receipt := search.result()) else ""
+        self._tell(MEMORY_LATE)  # the search goes on to its end
+        self._task(self._unsent(search))
         return ""
+
+    async def _unsent(self, search: asyncio.Task[Receipt | None]) -> None:
+        if receipt := await search:
+            await self._alone("the receipt", mark_unsent, self._site, receipt)
 
     def _keep(self, step: str, keep: Callable[..., None], *arguments: Any) -> None:
         async def run() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from ...operations.history import append
 from ...operations.operation import Caller
 from ...operations.recall import inject
 from ...protocol.message import Message
+from ...protocol.turn import Receipt
 from ...storage.clock import to_wire
 from ...storage.errors import BadRequest, SupervisorError
 from ...storage.texts import Text
@@ -97,11 +99,16 @@ def _newest(ws: Workspace) -> list[Message]:
     return []
 
 
-def memory_for(site: Site, turn: Turn, tokens: int, shows: int) -> str:
-    """Return the block for the question, in at most so many *tokens*; the client *shows* so many of the last messages."""
+def memory_for(site: Site, turn: Turn, tokens: int, shows: int) -> Receipt:
+    """Return the receipt with the block, in at most so many *tokens*; the client *shows* so many of the last messages."""
     question = {"question": turn.question[:_MOST_CHARS], "shows": shows, "client": _CHANNEL, "tokens": tokens}
     who = Caller(session=turn.session, interface="http", clock=site.clock, keep_fresh=False)
-    return site.answers.perform(inject, question, who).memory
+    return site.answers.perform(inject, question, who).receipt
+
+
+def mark_unsent(site: Site, receipt: Receipt) -> None:
+    """Write into the receipt that the question went on without its block."""
+    site.workspace.receipts.put(replace(receipt, unsent=True))
 
 
 def keep_question(site: Site, turn: Turn) -> None:
