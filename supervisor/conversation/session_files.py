@@ -78,6 +78,8 @@ class SessionTalk:
             blocks_of = {file.digest: self._memory.blocks(file.name) for file in files}
             dated = [*(block for blocks in blocks_of.values() for block in blocks if block.session == session), *dated]
             parsed |= blocks_of
+        filed = {block.key for block in dated}  # a person may have put the time right in the file: that is when it was said
+        recent = [block for block in recent if block.key not in filed]
         blocks = tuple(sorted(_each_once([*dated, *recent]).values(), key=lambda block: block.created_at))
         return SessionPart(
             blocks,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from recalld.supervisor.checks.fsck import accept_times
 from recalld.supervisor.checks.table import examine
+from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.texts import render
 from tests.world import WITHOUT_MODEL, World, talk
 
@@ -53,3 +56,21 @@ def test_status_is_silent_where_no_time_was_given_or_it_could_be_read(world, raw
     assert told(world) == []
     world.settle()
     assert told(world) == []
+
+
+def test_session_has_a_message_once_at_the_time_that_a_person_put_right(filed):
+    (name,) = filed.names()
+    path = filed.ws.memory.path_of(name)
+    text = path.read_text(encoding="utf-8")
+    comment = next(line for line in text.splitlines() if '"11/10/2025"' in line)
+    fields = json.loads(comment[comment.index("{") : comment.rindex("}") + 1])
+    right = {
+        **{key: value for key, value in fields.items() if key != "createdAtFound"},
+        "createdAt": "2025-10-11T02:00:00.000Z",
+    }
+    path.write_text(
+        text.replace(json.dumps(fields, ensure_ascii=False), json.dumps(right, ensure_ascii=False)), encoding="utf-8"
+    )
+    filed.refresh()
+    talk = [block for block in filed.ws.session_talk.messages("", filed.clock()) if block.words == "我对花生过敏。"]
+    assert [to_wire(block.created_at) for block in talk] == ["2025-10-11T02:00:00.000Z"]
