@@ -31,7 +31,7 @@ from ..protocol.config import Config
 from ..protocol.paths import WorkspacePaths
 from ..storage.clock import NEVER, Deadline, within
 from ..storage.control import UNLIMITED, Control
-from ..storage.errors import BadConfig, SupervisorError
+from ..storage.errors import BadConfig, SupervisorError, why_refused
 from ..storage.files import Files
 from ..storage.texts import Text
 from .embedders import AUTO, IDLE_S, Embedder, InProcess, Refused, embedder_of
@@ -328,7 +328,8 @@ def _reason(embedder: Embedder, error: Exception) -> str:
     """Return why the model could not be asked; the words of another's package may quote a message."""
     ours = isinstance(error, (OSError, ValueError)) and type(embedder).__module__.startswith("recalld.supervisor.")
     sentence = next((argument for argument in error.args if isinstance(argument, Text)), None)
-    return sentence or (str(error) if ours else f"it failed ({type(error).__name__})")
+    words = why_refused(error) if isinstance(error, OSError) else str(error)
+    return sentence or (words if ours else f"it failed ({type(error).__name__})")
 
 
 def name_of(config: Config) -> str:

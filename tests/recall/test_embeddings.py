@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import pytest
 
 from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.operations.forget import forget
 from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.recall.meaning import Meaning
 from tests.recall.said import CAR, OTHER_WORDS, QUESTION, SAID, filled, texts
 from tests.recall.vectors import FAULTS, Server
 from tests.world import WITHOUT_MODEL, World, at
@@ -181,6 +185,16 @@ def test_texts_that_failed_are_sent_again(ready, server, fault):
     server.act = "well"
     assert make(ready) == (1, "")
     assert len(ready.events.of("backend_back")) == 1
+
+
+def test_full_disk_is_told_in_words(ready, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Meaning, "_vector", full)
+    ready.search(QUESTION)
+    (event,) = ready.events.of("backend_failed")
+    assert event["why"] == "No space left on device"
 
 
 def test_only_the_text_that_the_server_refuses_is_left_out(ready, server):
