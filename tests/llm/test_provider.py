@@ -10,7 +10,7 @@ import pytest
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, Extractive, ProviderError, choose
-from tests.llm.server import ACTS, TEXT, Act, Server
+from tests.llm.server import ACTS, TEXT, Act, Server, _whole
 from tests.process.command import until
 
 KEY = "sk-test-4f9a1c77e2d84b0f"
@@ -80,6 +80,16 @@ def test_openai_asks_without_streaming_when_the_stream_is_empty(server):
     done = ask(provider(server))
     assert (done.text, done.usage.calls) == (TEXT, 2)
     assert [body["stream"] for body in server.seen.bodies] == [True, False, True, False]
+
+
+def test_openai_reads_an_answer_that_a_server_without_streams_gives_whole(server):
+    body = _whole(Act(), {"messages": [{"content": PROMPT}]})
+    server.play(Act(body=body, headers=(("Content-Type", "application/json; charset=utf-8"),)))
+    done = ask(provider(server))
+    assert (done.text, done.usage.calls, done.usage.prompt_tokens) == (TEXT, 1, len(PROMPT))
+
+    server.play(Act(body=b'{"error": "unknown path"}', headers=(("Content-Type", "application/json"),)))
+    assert "check base_url" in refused(provider(server)).why
 
 
 def test_openai_reports_an_unreachable_server_as_a_provider_fault():

@@ -11,6 +11,7 @@ to lead to a server that may read the prompt; its words are in no error. What a 
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from importlib import import_module
 from typing import Any, Final
 
 import openai
+from openai.types.chat import ChatCompletion
 
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.llm import NO_KEY, Prompt, find_key, is_local, model_of, text_of, turns_of, without_credentials
@@ -126,6 +128,9 @@ class OpenAi:
         async with self._client() as client:
             stream: Any = await client.chat.completions.create(stream=True, **body)
             async with stream:
+                if "json" in stream.response.headers.get("content-type", ""):  # the server has no streams
+                    answer.take(ChatCompletion.construct(**json.loads(await stream.response.aread())))
+                    return
                 while (chunk := await self._next(stream, answer)) is not None:
                     answer.take(chunk)
                     if answer.is_enough:
