@@ -76,7 +76,7 @@ def _refusals(look: Look) -> Faults:
     account = provider_state(ws.task_queue).answers.get(llm.model)
     if account and account.is_worse:
         yield odd(
-            "{model} writes worse summaries than extracts: {refused} of its last {of} answers were refused; a larger model, or none, serves you better.",
+            "of the last answers of {model} ({of}) most were refused ({refused}), and extracts stand in their place: `recalld status --all` says why. A larger model, or none, serves you better.",
             model=llm.model,
             refused=account.recent.count("r"),
             of=len(account.recent),

@@ -94,15 +94,16 @@ def found_quickly(look: Look) -> tuple[list[str], list[str]]:
 def verdict(look: Look) -> tuple[list[str], bool]:
     """Return the first lines of `status`, and whether all is well."""
     faults, advice = found_quickly(look)
+    fine = Text("nothing is broken, and this needs a look") if advice else Text("all is well")
     if look.is_running:
-        well = Text("all is well; the supervisor runs.")
+        well = Text("{fine}; the supervisor runs.", fine=fine)
     elif look.unseen:
         well = Text(
             "nothing is wrong, but no supervisor has looked at new messages ({count}); `recalld run` starts one.",
             count=len(look.unseen),
         )
     else:
-        well = Text("all is well; no supervisor runs, `recalld run` starts one.")
+        well = Text("{fine}; no supervisor runs, `recalld run` starts one.", fine=fine)
     return [*(faults or [well]), *advice], not faults
 
 

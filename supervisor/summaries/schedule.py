@@ -28,9 +28,9 @@ from ..text.record import record
 #: A day of at most so many messages, in files of so many bytes, is short: they are read as quickly as an extract of them.
 _SHORT_DAY: Final = 12
 _SHORT_BYTES: Final = 4_000
-#: A model writes worse than extracts where so many of its last answers were refused.
+#: The answers of a model that count: it writes worse than extracts where all of so few were refused, or most of so many.
 RECENT_ANSWERS: Final = 30
-REFUSED_MOST: Final = 20
+_FEW, _MANY = 3, 10
 _MARK_DIGITS: Final = 12
 #: The end of the mark of a text that was refused twice, where no extract stands for it: no further answer is asked for.
 TWICE: Final = "-twice"
@@ -292,7 +292,8 @@ class Verdicts:
     @property
     def is_worse(self) -> bool:
         """Whether so many of the last answers were refused that extracts are the better summaries."""
-        return self.recent.count("r") >= REFUSED_MOST
+        count, refused = len(self.recent), self.recent.count("r")
+        return refused == count >= _FEW or (count >= _MANY and refused > count / 2)
 
     def with_one(self, reason: str | None) -> Verdicts:
         """Return the account with one more answer; *reason* is None where it was accepted."""

@@ -123,13 +123,16 @@ def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):
         b"[",
         '{"role": "user", "text": "第五行"}'.encode(),
         b"\xff",
+        b'{"role": "user", "text": " "}',
+        b'{"role": "tool", "content": "", "tool_call_id": "c1"}',
     ]
     found, faults, odd_times = read_lines(lines, world.ws.zone, 41, NOW, DAY)
-    assert [raw["text"] for raw in found] == ["a", "第五行"]
+    assert [raw.get("text") for raw in found] == ["a", "第五行", None]
     assert faults == [
         "line 43 was left out: it has no text.",
         "line 44 was left out: it is not JSON at column 2.",
         "line 46 was left out: it is not UTF-8 at byte 0.",
+        "line 47 was left out: it is empty; give the words of the message.",
     ]
     assert odd_times == []
     assert read_lines([], world.ws.zone, 1, NOW, DAY) == ([], [], [])

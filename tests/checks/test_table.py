@@ -23,6 +23,7 @@ from recalld.supervisor.protocol.connections import HOOK_LATE, HOOK_UNKNOWN, MEM
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NewerFormat
 from recalld.supervisor.storage.texts import render
+from recalld.supervisor.summaries.llm_state import note_answer
 from tests.checks.test_recall import made_of_other_words
 from tests.world import WITHOUT_MODEL, World, message_on, talk
 
@@ -328,6 +329,17 @@ def test_status_says_that_a_hook_was_out_of_time_for_a_day(broken: Broken):
     assert sentence.startswith("the hook of codex was out of time in the last day (2), last at 2026-01-31 ")
     broken.world.forward(hours=25)
     assert verdict(broken.look())[1]
+
+
+def test_status_does_not_say_that_all_is_well_above_what_needs_a_look(broken: Broken):
+    (first, *_), is_well = verdict(broken.look())
+    assert (str(first).startswith("all is well; "), is_well) == (True, True)
+    broken.world.reopen('[llm]\nmodel = "qwen3:8b"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    for _ in range(3):
+        note_answer("qwen3:8b", "copy", broken.world.ws.model_use)
+    (first, second), is_well = verdict(broken.look())
+    assert (str(first).startswith("nothing is broken, and this needs a look; "), is_well) == (True, True)
+    assert str(second).startswith("of the last answers of qwen3:8b (3) most were refused (3)")
 
 
 def test_status_counts_the_questions_that_the_proxy_sent_without_memory(broken: Broken):

@@ -20,6 +20,7 @@ from recalld.supervisor.protocol.llm import load_template
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import note_answer
 from recalld.supervisor.summaries.model import QueuedModel
+from recalld.supervisor.summaries.schedule import Verdicts
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Completion, ProviderError, Usage
@@ -27,6 +28,18 @@ from tests.world import message
 
 CONFIG = load(b'[llm]\nmodel = "qwen3:8b"\nbase_url = "http://127.0.0.1:9/v1"\n', {})
 SESSION = "家里"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "refused", "is_worse"),
+    [(0, 2, False), (0, 3, True), (1, 8, False), (5, 5, False), (4, 6, True), (20, 14, False), (20, 16, True)],
+)
+def test_model_is_worse_where_all_of_few_or_most_of_many_are_refused(accepted, refused, is_worse):
+    account = Verdicts()
+    for reason in (*(None,) * accepted, *("vague",) * refused):
+        account = account.with_one(reason)
+    assert account.is_worse == is_worse
+    assert (account.accepted, account.refused.get("vague", 0)) == (accepted, refused)
 
 
 def test_status_says_by_model_what_became_of_its_answers(world):
@@ -40,8 +53,8 @@ def test_status_says_by_model_what_became_of_its_answers(world):
         "qwen3:8b": {"answersAccepted": 1, "answersRefused": 20, "reasons": {"copy": 20}}
     }
     told = verdict(Look(world.ws, world.clock(), {}))[0]
-    assert [str(one) for one in told if "worse" in str(one)] == [
-        "qwen3:8b writes worse summaries than extracts: 20 of its last 21 answers were refused; a larger model, or none, serves you better."
+    assert [str(one) for one in told if "larger model" in str(one)] == [
+        "of the last answers of qwen3:8b (21) most were refused (20), and extracts stand in their place: `recalld status --all` says why. A larger model, or none, serves you better."
     ]
 
 

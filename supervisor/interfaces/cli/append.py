@@ -171,6 +171,7 @@ def read_lines(
     *future_limit*. An empty line is passed over.
     """
     from ...protocol.message import InvalidEntry, read_message
+    from ...protocol.parts import file_lines, result_ids, tool_lines
     from ...storage.lenient_json import parse_json
 
     raws: list[dict[str, Any]] = []
@@ -183,7 +184,11 @@ def read_lines(
         try:
             raw = parse_json(line)
             entry = read_message(raw, zone)
-            why = entry.why if isinstance(entry, InvalidEntry) else ""
+            if isinstance(entry, InvalidEntry):
+                why = entry.why
+            else:
+                is_empty = not (entry.text.strip() or file_lines(raw) or tool_lines(raw) or result_ids(raw))
+                why = Text("it is empty; give the words of the message") if is_empty else ""
         except ValueError as error:
             why = error.args[0]
             if isinstance(why, Text) and "line" in why.fields:  # it is one line, and has a number of its own

@@ -195,16 +195,15 @@ class Call:
 
     def moment(self) -> datetime | None:
         """Return the instant of --now or RECALLD_NOW, None for the machine's clock; BadRequest for no time."""
-        text = self.given_now or self.environ.get("RECALLD_NOW")
+        where, text = ("--now", self.given_now) if self.given_now else ("RECALLD_NOW", self.environ.get("RECALLD_NOW"))
         if not text:
             return None
         instant = read_instant(text, UTC)
         if instant is None:
-            raise BadRequest("--now", why_no_instant(text, UTC))
+            raise BadRequest(where, why_no_instant(text, UTC))
         if instant.year > _LAST_YEAR:
-            raise BadRequest(
-                "--now", Text("{value!r} is at the end of the calendar; give a year up to {year}", value=text, year=_LAST_YEAR)
-            )
+            why = Text("{value!r} is at the end of the calendar; give a year up to {year}", value=text, year=_LAST_YEAR)
+            raise BadRequest(where, why)
         if not self.is_served:
             os.environ["RECALLD_NOW"] = to_wire(instant)  # workers inherit it
         return instant
