@@ -95,7 +95,9 @@ class Recall:
         _BACKEND,
     )
     timeout_ms: int = number(
-        250, "After so many milliseconds a turn goes on with what is found; the index has as many.", least=10
+        250,
+        "After so many milliseconds a turn goes on with what is found; the index has as many, and the proxy waits a second more.",
+        least=10,
     )
     k1: float = number(1.2, "BM25: how fast the weight of a repeated word saturates.", most=10)
     b: float = number(0.75, "BM25: how much the length of a passage counts.", most=1)
