@@ -93,5 +93,7 @@ def test_a_model_that_its_server_names_otherwise_has_one_account(tmp_path, serve
     assert {model: one["answersRefused"] for model, one in accounts.items()} == {"qwen-test": 2 * len(days)}
     look = Look(world.ws, world.clock(), {})
     for told in (verdict(look)[0], [one.why for one in examine(look, slow=False)]):
-        worse = [render(one, "zh") for one in told if "worse" in str(one)]
-        assert worse == ["qwen-test 写的摘要还不如摘录：最近 24 次回答里有 24 次没有通过；换一个更大的模型，或者不用模型。"]
+        worse = [render(one, "zh") for one in told if "most were refused" in str(one)]
+        assert worse == [
+            "qwen-test 最近 24 次回答里有 24 次没有通过，用摘录代替了；原因见 `recalld status --all`。换一个更大的模型，或者不用模型，效果会更好。"
+        ]
