@@ -183,13 +183,13 @@ def _keyed_entries(
     """
     same: Counter[tuple[str, ...]] = Counter()
     for number, (head, person, words) in enumerate(_entries(source, name, channel), 1):
-        text = said = words.strip()
+        text = shown = words.strip()
         if channel == "whatsapp":
             text = _whatsapp_text(words, is_notice=number == 1 or person not in speakers)
-            said = _without_notes(words, text)
+            shown = _without_notes(words, text)
         key = (head["date"], head["hour"], head["minute"], str(head["second"]), person, text)
         same[key] += 1
-        yield head, (*key, str(same[key])) if person and text else None, said
+        yield head, (*key, str(same[key])) if person and text else None, shown
 
 
 def _identity(channel: str, chat: str, key: tuple[str, ...]) -> str:
