@@ -25,7 +25,7 @@ from .record import record
 from .secret_forms import MAIL, Found, has_label, labelled
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
-RULES: Final = 11
+RULES: Final = 12
 #: What is written in place of a secret, for people and models.
 HIDDEN: Final[Mapping[Language, str]] = {"zh": "[已隐去]", "en": "[hidden]"}
 #: Full-width letters, digits and signs are matched as ASCII, characters without width are skipped. Chinese punctuation stays.

@@ -19,8 +19,8 @@ from .call import Call
 from .parser import COMPLETE, HELP, Argument, Command, Group, Option, command
 
 Headings: TypeAlias = "Mapping[Text, Collection[str]]"
-#: A word that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.
-_PIECE: Final = lazy_re(r" *(?:[!-~…–—’“”]+|[^!-~\s][，。；：、）」？]*)")
+#: A word or a note in brackets that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.
+_PIECE: Final = lazy_re(r" *(?:\[[^\]\n]{1,60}\]|[!-~…–—’“”]+|[^!-~\s][，。；：、）」？]*)")
 #: The most columns of a page, and of the names at its left.
 _WIDTH, _NAMES = 78, 30
 
@@ -99,8 +99,8 @@ def broken(text: str, width: int) -> list[str]:
     """
     Return the lines of a text, each of at most *width* columns where its words allow it.
 
-    >>> broken("把 history.json 恢复", 8)
-    ['把', 'history.json', '恢复']
+    >>> broken("把 history.json 恢复  [必填]", 8)
+    ['把', 'history.json', '恢复', '[必填]']
     """
     lines = [""]
     for piece in _PIECE.findall(text):
