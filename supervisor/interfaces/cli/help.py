@@ -19,7 +19,7 @@ from .call import Call
 from .parser import COMPLETE, HELP, Argument, Command, Group, Option, command
 
 Headings: TypeAlias = "Mapping[Text, Collection[str]]"
-#: A word or a note in brackets that must stay whole, with the blanks before it; or one character, after which a Chinese line may be broken.
+#: A word, or a note in brackets, stays whole with the blanks before it; behind another character a Chinese line may be broken.
 _PIECE: Final = lazy_re(r" *(?:\[[^\]\n]{1,60}\]|[!-~…–—’“”]+|[^!-~\s][，。；：、）」？]*)")
 #: The most columns of a page, and of the names at its left.
 _WIDTH, _NAMES = 78, 30
