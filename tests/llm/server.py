@@ -1,8 +1,5 @@
 """
-A scripted OpenAI-compatible server on loopback, for tests and by hand:
-
-    python -m tests.llm.server --port 18080 --act hang
-    RECALLD_LLM_BASE_URL=http://127.0.0.1:18080/v1 RECALLD_LLM_MODEL=scripted recalld run
+A scripted OpenAI-compatible server on loopback.
 
 Every request is answered by an act: a text that streams well, or one of the ways in which servers fail. It counts calls, tokens
 and requests at once, keeps what was asked, and notices when a client went away.
@@ -10,7 +7,6 @@ and requests at once, keeps what was asked, and notices when a client went away.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gzip
 import json
@@ -43,8 +39,6 @@ class Act:
     wait_s: float = 0  # before the first byte
     end: str = "well"  # "well", "hang" after half of the parts, "close" after half of them, "error" told in the stream
     finish: str | None = "stop"
-    usage: bool = True
-    thinking: str = ""  # reasoning_content
     refusal: str = ""
     refuses: tuple[str, ...] = ()  # parameters that are refused with 400
     mute: bool = False  # a stream has no word in it, not even the error
@@ -73,11 +67,9 @@ ACTS = {
     "blank": Act(text=" \n\n"),
     "refusal": Act(text="", refusal="I can't help with that."),
     "filtered": Act(finish="content_filter"),
-    "thinks": Act(text=f"<think>\n先看材料：## 不该留下\n</think>\n\n{TEXT}", thinking="reasoning…"),
     "only thinks": Act(text="<think>想了很久，没有结论"),
     "cut off": Act(finish="length"),
     "no end": Act(finish=None),
-    "no usage": Act(usage=False),
     "mute": Act(mute=True, status=400, message="This model's maximum context length is 2048 tokens"),
     "old": Act(refuses=("stream_options", "temperature")),
     "endless line": Act(flood=b"data: " + b"x" * 65_530),
@@ -92,11 +84,6 @@ ACTS = {
 }
 
 Script = Callable[[int, str], Act]
-
-
-def echo(_number: int, prompt: str) -> Act:
-    """A model that says what it was told."""
-    return Act(text=prompt)
 
 
 @dataclass
@@ -201,8 +188,6 @@ class _Handler(Handler):
     def _stream(self, act: Act, body: dict[str, Any]) -> None:
         size = max(1, -(-len(act.text) // act.parts))
         parts = [act.text[at : at + size] for at in range(0, len(act.text), size)]
-        if act.thinking:
-            self._chunk(act, {"reasoning_content": act.thinking})
         for n, part in enumerate(parts):
             if act.end != "well" and n == len(parts) // 2:
                 break
@@ -226,10 +211,9 @@ class _Handler(Handler):
         told = {"prompt_tokens": len(body["messages"][-1]["content"]), "completion_tokens": len(act.text)}
         with self.server.guard:
             self.server.seen.tokens += sum(told.values())
-        if act.usage and body.get("stream_options", {}).get("include_usage"):
-            self._send(
-                json.dumps({**_CHUNK, "model": act.model, "choices": [], "usage": {**told, "total_tokens": sum(told.values())}})
-            )
+        if body.get("stream_options", {}).get("include_usage"):
+            usage = {**told, "total_tokens": sum(told.values())}
+            self._send(json.dumps({**_CHUNK, "model": act.model, "choices": [], "usage": usage}))
         self._send("[DONE]")
         self._end()
 
@@ -265,19 +249,3 @@ def _whole(act: Act, body: dict[str, Any]) -> bytes:
     choice = {"index": 0, "message": {"role": "assistant", "content": act.text}, "finish_reason": act.finish}
     usage = {"prompt_tokens": len(body["messages"][-1]["content"]), "completion_tokens": len(act.text)}
     return json.dumps({**_CHUNK, "model": act.model, "object": "chat.completion", "choices": [choice], "usage": usage}).encode()
-
-
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--port", type=int, default=0)
-    options.add_argument("--act", choices=[*ACTS, "echo"], default="say")
-    found = options.parse_args()
-    with Server(found.port) as server:
-        server.script = echo if found.act == "echo" else lambda _number, _prompt: ACTS[found.act]
-        print(server.url, flush=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

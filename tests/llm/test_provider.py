@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 import traceback
+from dataclasses import replace
 
 import pytest
 
@@ -97,21 +98,15 @@ def test_openai_reports_an_unreachable_server_as_a_provider_fault():
         pass
 
     error = refused(provider(closed))
-
-    assert error.reason == "provider"
-    assert "can't be reached" in error.why
-    assert error.usage.wire() == {"calls": 1, "promptTokens": 0, "completionTokens": 0}
+    assert (error.reason, "can't be reached" in error.why, error.usage.calls) == ("provider", True, 1)
 
 
 def test_openai_ends_a_stream_that_is_silent_for_silence_s(server):
     server.play("hang")
 
     error = refused(provider(server, silence_s=2.0, timeout_s=600))  # a busy machine may let the first word wait
-
-    assert error.reason == "timeout"
-    assert error.usage.calls == 1
-    assert error.usage.prompt_tokens > 0  # the server read the prompt, whatever came of it
-    assert error.usage.completion_tokens > 0
+    assert (error.reason, error.usage.calls) == ("timeout", 1)
+    assert min(error.usage.prompt_tokens, error.usage.completion_tokens) > 0  # the server read the prompt, whatever came of it
 
 
 @pytest.mark.parametrize("act", ["silent", "drip", "hang"])
@@ -163,21 +158,16 @@ def test_openai_renames_max_tokens_when_the_server_asks_for_it(server):
     assert "max_tokens" not in server.seen.bodies[1]
 
 
-@pytest.mark.parametrize("act", sorted(ACTS.keys() - {"silent", "drip"}))
+@pytest.mark.parametrize("act", [one for one, act in ACTS.items() if act.message])
 def test_openai_puts_the_key_in_no_error(server, act):
-    echoing = ACTS[act]
-    server.play(Act(**{**echoing.__dict__, "message": f"{echoing.message} for {KEY}"}))
-    found = provider(server, silence_s=0.2)
-    assert KEY not in repr(found)
-
-    try:
-        ask(found)
-    except ProviderError as error:
-        told = [error.why, str(error), repr(error), "".join(traceback.format_exception(error))]
-        assert not [text for text in told if KEY in text]
+    server.play(replace(ACTS[act], message=f"{ACTS[act].message} for {KEY}"))
+    found = provider(server)
+    error = refused(found)
+    told = [repr(found), error.why, str(error), repr(error), "".join(traceback.format_exception(error))]
+    assert not [text for text in told if KEY in text]
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 307])
 def test_openai_follows_no_redirect_to_another_host(server, status):
     with Server() as other:
         server.play(Act(status=status, headers=(("Location", f"{other.url}/chat/completions"),)))
@@ -187,7 +177,7 @@ def test_openai_follows_no_redirect_to_another_host(server, status):
     assert f"({status})" in error.why
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 503, 529])
+@pytest.mark.parametrize("status", [400, 401, 404, 413, 429, 500, 529])
 def test_openai_quotes_no_text_of_the_server_in_an_error(server, status):
     server.play(Act(status=status, message="overloaded while it read 花生 nginx, key sk-test-4f9a…"))
     error = refused(provider(server))
@@ -226,10 +216,7 @@ def test_openai_reads_no_further_when_an_answer_goes_round_in_a_circle(server):
 def test_openai_unpacks_no_compressed_answer(server):
     server.play("gzip bomb")
     error = refused(provider(server))
-    assert (error.reason, error.why.partition(";")[0]) == (
-        "provider",
-        "the server answers with something else than a chat completion",
-    )
+    assert (error.reason, "something else than a chat completion" in error.why) == ("provider", True)
     assert server.seen.headers[0]["accept-encoding"] == "identity"
 
 

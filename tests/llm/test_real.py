@@ -1,20 +1,17 @@
 """
 The same worker against a real llama.cpp server with a real, if small, model: script/test-llm sets both up.
 
-What is shown is the wire: streaming, time-outs, cancellation, overflow, deaths in the middle. The words of the model are worth
+What is shown is the wire: streaming, time-outs, cancellation, overflow, a server that dies. The words of the model are worth
 nothing, and are not looked at.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
 
 import pytest
 
-from recalld.supervisor.text.llm_input import estimate_tokens
 from recalld.worker.providers import Cancelled, ProviderError, Usage
 from tests.llm.llama import CONTEXT, IS_THERE, Llama
 from tests.llm.shop import ServedWorld, long_day
@@ -97,33 +94,6 @@ def test_openai_reports_a_prompt_beyond_the_context_as_overflow(server):
         ask(provider(server), "word " * 4000, 100)
 
     assert (caught.value.reason, caught.value.overflow) == ("input", True)
-
-
-def test_worker_reads_a_day_beyond_the_context_in_pieces(shop):
-    day = [f"{TALK[n % 3]} (number {n})" for n in range(150)]
-    assert estimate_tokens("\n".join(day)) > CONTEXT
-    _let_it_be_short(shop)
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", day))
-    result = shop.do()
-
-    assert result.status == "done", result.error
-    assert result.usage["calls"] > 2
-
-
-def test_worker_killed_during_a_stream_leaves_its_task_to_the_next(shop):
-    _let_it_be_short(shop)
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
-    worker = shop.start_worker(idle_s=60)
-    _claimed(shop, worker)
-    time.sleep(0.3)
-    os.kill(worker.pid, signal.SIGKILL)
-    worker.communicate()
-    for name in shop.task_queue.claimed():
-        shop.task_queue.requeue(name)
-
-    if shop.queued():
-        assert shop.do().status == "done"
-    assert len(shop.results()) == 1
 
 
 def test_worker_reports_a_killed_server_as_a_temporary_fault(shop, server):

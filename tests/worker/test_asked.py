@@ -51,30 +51,12 @@ def answer_to(world: ServedWorld, task: AskedTask) -> Result:
 
 
 @pytest.mark.usefixtures("waiting")
-def test_worker_answers_a_prompt_within_the_calls_of_the_day(world, server):
-    server.play(LINE)
-    world.task_queue.submit(asked())
-    result = world.do()
-    assert (result.status, result.text, result.usage["calls"]) == ("done", LINE.text, 1)
-    assert world.ws.calls.today(world.clock()) == 1
-    assert server.seen.prompts == [asked().prompt]
-
-
-@pytest.mark.usefixtures("waiting")
 def test_worker_says_at_once_that_the_calls_of_the_day_are_spent(world, server):
     world.configure("max_calls_per_day = 0")
     world.task_queue.submit(asked())
     result = world.do()
     assert (result.status, result.reason, result.error) == ("failed", "spent", "the day's calls are used up")
     assert server.seen.calls == 0
-
-
-@pytest.mark.usefixtures("waiting")
-def test_worker_says_that_a_shorter_prompt_may_be_accepted(world, server):
-    server.play("too long")
-    world.task_queue.submit(asked())
-    result = world.do()
-    assert (result.reason, result.too_long) == ("input", True)
 
 
 def test_worker_gives_up_what_nobody_waits_for_any_more(world, server, waiting):

@@ -61,6 +61,23 @@ def test_lease_is_lost_to_another_claim_and_does_not_requeue_its_task(task_queue
     assert names(task_queue.running) == [f"{first.task.id}.json"]
 
 
+def test_worker_that_is_late_delivers_no_result(world):
+    queue = world.ws.task_queue
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+
+    def late(task, _blocks):
+        queue.requeue(f"{task.id}.json")
+        world.model.script = lambda *_: GOOD_SUMMARY
+        assert world.worker().run_once().text == GOOD_SUMMARY
+        queue.discard(queue.results / f"{task.id}.json")  # the supervisor has taken it in
+        return "## 迟到的\n\n不该出现。"
+
+    world.model.script = late
+    world.worker().run_once()
+    assert (queue.finished(), queue.active_groups()) == ([], {})
+
+
 @pytest.mark.parametrize("call", ["touch", "stat"])
 def test_worker_goes_on_when_the_disk_refuses_a_heartbeat(world, call):
     disk = FaultyDisk(call, number=errno.EIO)
