@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.protocol.inbox import parse_inbox, without_inputs
-from recalld.supervisor.protocol.turn import mark_of, split_request
+from recalld.supervisor.protocol.turn import split_request
 from recalld.supervisor.replies.answer import Input, answered
 from tests.world import ZONE, at, message, parsed
 
@@ -17,10 +17,6 @@ MARK_LINES = (
     *("本轮的标记：k7f3a9c2e51", "The mark of this turn: k7f3a9c2e51"),
 )
 NOW = at("2026-01-31T10:00")
-
-
-def test_mark_has_a_letter_and_ten_digits():
-    assert mark_of(bytes.fromhex("7f3a9c2e51")) == MARK
 
 
 @pytest.mark.parametrize(

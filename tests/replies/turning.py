@@ -12,26 +12,19 @@ from recalld.supervisor.operations.assistant import LookingUp
 from recalld.supervisor.operations.history import adder
 from tests.llm.server import Act, Server
 from tests.llm.shop import ServedWorld
-from tests.world import at
 
 MARK = re.compile(r"(?:标记：|this turn: )(k[0-9a-f]{10})")
-NOW = at("2026-01-31T10:00")
 
 
 def asked(identity: str, text: str, minute: int = 0, **more: Any) -> dict[str, Any]:
     return {"id": identity, "text": text, "createdAt": f"2026-01-31T01:{minute:02}:00.000Z", **more}
 
 
-def request(prompt: str, line: str) -> str:
-    """A request as the model of this turn may make it."""
-    return f"```recalld {MARK.findall(prompt)[-1]}\n{line}\n```"
-
-
 class TurningWorld(ServedWorld):
     """The workspace at *root*; *say* is what the model says to a question, *turns* lines of [turns]."""
 
-    def __init__(self, root: Path, server: Server, turns: str = "", llm: str = "") -> None:
-        super().__init__(root, server, llm, f'[turns]\nreply = "worker"\n{turns}\n', NOW)
+    def __init__(self, root: Path, server: Server, turns: str = "") -> None:
+        super().__init__(root, server, more=f'[turns]\nreply = "worker"\n{turns}\n')
         self.ws.prepare()
         self.turning()
         self.say = lambda prompt: f"答：{self.question_in(prompt)}"
@@ -47,13 +40,13 @@ class TurningWorld(ServedWorld):
         """What was asked, without memory, time and mark."""
         return prompt.rsplit("\n\n", 1)[-1].strip()
 
-    def turn(self, *inputs: Any, worker: bool = True) -> None:
+    def turn(self, *inputs: Any) -> None:
         """Answer these *inputs*, or what waits; no more is done."""
         if inputs:
             self.ask(*inputs)
         for _ in range(60):
             wait_s = self.turns.step()
-            worked = worker and self.worker().run_once(asked_only=True)
+            worked = self.worker().run_once(asked_only=True)
             if wait_s >= 1 and not worked:
                 return
         raise AssertionError("it never ends")
