@@ -91,24 +91,14 @@ EVERYTHING = "发布会定在哪天，备份放在哪里，我对什么过敏？
 @pytest.mark.parametrize("times", [1, 2, 15])
 def test_context_holds_a_repeated_fact_once_over_all_its_parts(world: World, times: int) -> None:
     world.reopen(f"{WITH_MODEL}[recall]\ntimeout_ms = 60000\n")
-    old = [
-        message(f"d{n}-{k}", f"2026-01-{10 + n % 15}T{9 + k:02}:{n:02}", fact)
-        for n in range(times)
-        for k, fact in enumerate(FACTS)
-    ]
-    world.write(old)
+    facts = [(n, k, fact) for n in range(times) for k, fact in enumerate(FACTS)]
+    world.write([message(f"d{n}-{k}", f"2026-01-{10 + n % 15}T{9 + k:02}:{n:02}", fact) for n, k, fact in facts])
     world.archive(everything=True)
-    said = [
-        message(f"h{n}-{k}", f"2026-01-31T{9 + k:02}:{n:02}", f"请记住：{fact}" if n % 2 else fact, session=SESSION)
-        for n in range(times)
-        for k, fact in enumerate(FACTS)
-    ]
-    answer = message("answer", "2026-01-31T12:30", "好的，都记下了。", role="assistant", session=SESSION)
-    world.write([*world.history(), *said, answer, *({**one, "session": SESSION} for one in talk("2026-01-31T13:00", 8))])
-    world.put(
-        "memory.md",
-        f"# 始终\n- {FACTS[1]}\n\n" + "".join(f"2026-01-{9 + n % 20:02}|web-chat|{FACTS[0]}\n" for n in range(times)),
-    )
+    said = [message(f"h{n}-{k}", f"2026-01-31T{9 + k:02}:{n:02}", ("", "请记住：")[n % 2] + fact) for n, k, fact in facts]
+    answer = message("answer", "2026-01-31T12:30", "好的，都记下了。", role="assistant")
+    world.add(*({**one, "session": SESSION} for one in (*said, answer, *talk("2026-01-31T13:00", 8))))
+    lines = "".join(f"2026-01-{9 + n % 20:02}|web-chat|{FACTS[0]}\n" for n in range(times))
+    world.put("memory.md", f"# 始终\n- {FACTS[1]}\n\n{lines}")
     memory = Memory(world.ws, clock=world.clock)
     assert memory.conversation(Scripted(lambda _: "".join(FACTS)), session=SESSION).summarize()
     shown = "\n".join(one["content"] for one in memory.context(EVERYTHING, "你是小记。", session=SESSION).messages)

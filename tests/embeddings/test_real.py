@@ -22,6 +22,7 @@ from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.embedders import E5
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.workspace import Workspace
+from tests.loopback import free_port
 from tests.world import WITHOUT_MODEL, World, at
 
 PYTHON = os.environ.get("RECALLD_TEST_EMBEDDINGS", "")
@@ -59,10 +60,7 @@ class Model:
 
 @pytest.fixture(scope="module")
 def model():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    found = Model(port)
+    found = Model(free_port())
     found.start()
     yield found
     found.kill()

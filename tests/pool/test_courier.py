@@ -127,16 +127,6 @@ def test_answer_to_a_courier_that_ended_waits_for_the_next(world: World) -> None
     assert [path.stem for path in (world.root / "worker/results").iterdir()] == [uid.partition(".")[2]]
 
 
-def test_answer_that_went_to_a_courier_that_is_no_more_comes_again(world: World) -> None:
-    courier, pool = sent(world, "2026-01-10")
-    pool.work(world.model, world.clock)
-    pool.results.clear()  # the supervisor before had the same name, and was about to end
-    for _ in range(6):
-        courier.step()
-    assert list((world.root / "worker/results").iterdir())
-    assert len(pool.delivered) == 1
-
-
 def test_courier_has_a_thread_from_the_first_task_until_it_is_stopped(world: World) -> None:
     ws = world.reopen(f'{WITH_MODEL}[pool]\nurl = "redis://127.0.0.1:9/0"\n').ws
     ws.environ = {"RECALLD_POOL_KEY": "A" * 43 + "="}
@@ -188,15 +178,19 @@ def test_task_that_needs_more_calls_than_reserved_comes_again_with_more(world: W
     assert world.ws.calls.today(world.clock()) == 3  # one was made in vain
 
 
+def forgetful(tmp_path: Path, seed: int, cap: int) -> tuple[World, PoolInMemory, Stepped, ScriptedModel, list[int]]:
+    """Six days that are due in a workspace whose pool forgets, and the model with its calls, of which *cap* are allowed."""
+    world, made = World(tmp_path, NOW, f"{WITH_MODEL}max_calls_per_day = {cap}\n"), list[int]()
+    pool = PoolInMemory(Random(seed), mischief=30)
+    courier = courier_of(world, pool)
+    with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
+    return world, pool, courier, scripted(seed, made), made
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_lost_in_a_pool_that_forgets_at_every_call(tmp_path: Path, seed: int) -> None:
-    world = World(tmp_path, NOW, f"{WITH_MODEL}max_calls_per_day = 40\n")
-    pool = PoolInMemory(Random(seed), mischief=30)
-    made: list[int] = []
-    model = scripted(seed, made)
-    courier = courier_of(world, pool)
-    with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
+    world, pool, courier, model, made = forgetful(tmp_path, seed, 40)
     with without_comparison():
         for _ in range(8):
             carried(courier, pool, model, world.clock)
@@ -210,12 +204,7 @@ def test_nothing_is_lost_in_a_pool_that_forgets_at_every_call(tmp_path: Path, se
 
 @pytest.mark.proof
 def test_cap_holds_though_the_pool_forgets(tmp_path: Path) -> None:
-    world = World(tmp_path, NOW, f"{WITH_MODEL}max_calls_per_day = 3\n")
-    pool = PoolInMemory(Random(3), mischief=40)
-    made: list[int] = []
-    model = scripted(3, made)
-    courier = courier_of(world, pool)
-    with_tasks(world, *(f"2026-01-{day}" for day in range(10, 16)))
+    world, pool, courier, model, made = forgetful(tmp_path, 3, 3)
     for _ in range(200):
         courier.step()
         with suppress(NoCall):

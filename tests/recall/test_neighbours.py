@@ -34,13 +34,7 @@ def said(*talk: tuple[str, str]) -> list[Hit]:
     return [window(text, 4 + 5 * n, role=role, message=str(n)) for n, (role, text) in enumerate(talk)]
 
 
-DENTIST = said(
-    ("user", "The dentist is in Gartenstrasse 12."),
-    ("assistant", "I have put that down."),
-    ("user", "No, 14 it is."),
-    ("assistant", "Makes sense."),
-)
-ZAHN = said(("user", "牙医在花园路12号。"), ("assistant", "记下了。"), ("user", "不对，是14号。"), ("assistant", "明白了。"))
+DENTIST = said(("user", "牙医在花园路12号。"), ("assistant", "记下了。"), ("user", "不对，是14号。"), ("assistant", "明白了。"))
 FLATS = said(
     ("user", "Two flats: Oak Road, or the harbour."),
     ("assistant", "Good to have a choice."),
@@ -59,7 +53,6 @@ NURSE = said(
     ("talk", "best", "needed"),
     [
         (DENTIST, 0, 2),  # a correction, past the answer that says nothing
-        (ZAHN, 0, 2),
         (DENTIST, 2, 0),
         (FLATS, 2, 0),
         (HOTEL, 1, 0),  # the question of a short answer

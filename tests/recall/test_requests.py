@@ -1,8 +1,4 @@
-"""
-Requests as people type them: nothing is missed for politeness, and nothing is said for noise (docs/explanation/recall.md).
-
-One memory of a year of everyday talk, in which most common words stand somewhere.
-"""
+"""Requests as people type them: nothing is missed for politeness, and nothing is said for noise (docs/explanation/recall.md)."""
 
 from __future__ import annotations
 
@@ -12,34 +8,14 @@ import pytest
 
 from tests.world import WITHOUT_MODEL, World, at
 
-ENGLISH = """
-Had lunch with Kowalski, he is the new landlord
-Kowalski says the boiler will be repaired before winter
-Kowalski's office is on Mill Street, second floor
-I moved in March, I live in Leith now, near the harbour
-My sister Agnes plays the cello
-Booked the dentist for Tuesday, they asked about my insurance
-That makes a big difference to my sleep, thank you
-It was great, thanks for asking, I feel good
-We talked about the capital of my savings plan
-I work as a nurse on the night shift
-Writing a letter to the council about parking took an hour
-The function of the new valve is still unclear to me
-Please keep the reports short
-I explained the two options to Agnes, she likes the second
-The printer at work is out of paper again
-The quick lunch place has closed
-I renamed getUserById and the tests pass again
-Ran usermod -aG docker deploy on the old server
-The backup took 612 GB, room 402 was too warm
-Write to agnes.muir@example.org about the tickets
-We are on version 4.12.3 since Monday, 4,386 users
-The report lies in quarter-3_final.xlsx
-It was calm on the water by the harbour
-""".strip().splitlines()
 LONG = (
     "hi, hope you had a nice weekend! when you find a minute, could you please put together a short and friendly note "
     "in plain words, no more than five sentences, to Kowalski, who ought to hear from us before the holidays begin"
+)
+TALK = (
+    *("Had lunch with Kowalski, he is the new landlord", "Booked the dentist for Tuesday, they asked about my insurance"),
+    *("That makes a big difference to my sleep, thank you", "Writing a letter to the council about parking took an hour"),
+    *("Please keep the reports short", "The quick lunch place has closed", "It was great, thanks for asking, I feel good"),
 )
 
 
@@ -52,28 +28,18 @@ def world_of(root, lines, first=date(2025, 9, 1), days=3):
     return world
 
 
-@pytest.fixture(scope="module")
-def english(tmp_path_factory):
-    return world_of(tmp_path_factory.mktemp("english"), ENGLISH)
-
-
 @pytest.mark.parametrize(
-    ("request_", "part"),
+    "request_",
     [
-        (LONG, "Kowalski"),
-        ("draft a letter to kowalsky about the boiler", "boiler"),  # a typo
-        ("Which landlord called Kowalski did Roberta Nowak mention in Ravenna?", "Kowalski"),  # one name carries a question
-        ("where do I live", "Leith"),
-        ("get user by id", "getUserById"),
-        ("4,386", "4,386"),
-        ("version 4.12.3", "4.12.3"),
-        ("agnes.muir@example.org", "agnes.muir@example.org"),
+        "Which landlord called Kowalski did Roberta Nowak mention in Ravenna?",  # one name carries a question
+        LONG,
     ],
 )
-def test_recall_finds_what_a_request_is_about(english, request_, part):
-    found = english.search(request_)
-    assert part in "".join(hit.unit.text for hit in found.hits[:3])
-    assert english.inject(request_, found).memory
+def test_recall_finds_what_a_request_is_about(tmp_path, request_):
+    world = world_of(tmp_path, TALK)
+    found = world.search(request_)
+    assert found.hits[0].unit.text == TALK[0]
+    assert world.inject(request_, found).memory
 
 
 def test_reasons_and_misses_have_words_as_they_are_written(tmp_path):

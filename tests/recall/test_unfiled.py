@@ -9,30 +9,16 @@ import pytest
 
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.storage.clock import Deadline
-from tests.world import WITHOUT_MODEL, World, at, message
+from tests.world import WITH_MODEL, WITHOUT_MODEL, World, at, message, talk
 
 NOW = at("2026-01-28T12:00")
 FACT = "the wifi password of the cabin is plum-orchid-77"
 ASKED = "what is the wifi password of the cabin?"
-TALK = (
-    ("Shall we plant tomatoes this spring?", "Yes, after the last frost."),
-    ("The car makes a noise when it turns left.", "That may be a worn bearing."),
-    ("阳台上的薄荷长得太快了。", "可以剪一些下来泡茶。"),
-)
 
 
 @pytest.fixture
 def world(tmp_path):
     return World(tmp_path, NOW, f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n")  # a busy machine finds the same
-
-
-def exchanges(count, start=NOW):
-    """So many questions with their answers, two minutes apart."""
-    return [
-        message(f"e{n}-{role}", (start + timedelta(minutes=2 * n)).isoformat(), text, role)
-        for n in range(count)
-        for role, text in zip(("user", "assistant"), TALK[n % 3], strict=True)
-    ]
 
 
 def memory_of(world):
@@ -62,7 +48,7 @@ def test_search_finds_a_new_text_under_a_filed_id(world):
 
 def test_search_finds_what_another_program_has_just_lost(world):
     world.append({"role": "user", "text": FACT})
-    world.write(exchanges(3))
+    world.write(talk("2026-01-28T12:00", 6))
     assert memory_of(world).search(ASKED)[0].unit.text == FACT
 
 
@@ -113,6 +99,15 @@ def test_citation_of_any_id_is_one_tag_and_can_be_read(world, identity):
     assert f"[{path}] (" in memory.inject(ASKED).memory
     assert path.isascii()
     assert memory.get(path).text == FACT
+
+
+def test_citation_of_a_file_that_moves_to_the_originals_is_read_on(world):
+    world.write([message("7", "2026-01-10T10:00", FACT)])
+    world.archive(everything=True)
+    path = memory_of(world).search(ASKED)[0].unit.path
+    world.reopen(WITH_MODEL).settle()
+    assert not (world.root / path).exists()
+    assert FACT in memory_of(world).get(path).text
 
 
 def test_citation_of_history_is_not_forged_by_a_stored_text(world):
