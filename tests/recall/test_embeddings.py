@@ -119,7 +119,7 @@ def test_vectors_of_another_model_behind_the_same_name_are_made_again(ready, ser
     assert store.table().size == (7 if act == "other length" else 256)
     assert len(store.table().units) == len(SAID) + 1  # all, and the probe, without small talk
     assert ready.search(QUESTION).how == "hybrid"
-    assert all(one.read_bytes() != before for one in files(ready))
+    assert not any(one.read_bytes().startswith(before) for one in files(ready))
 
 
 def test_a_forget_has_the_vectors_of_other_files_made_again(ready, server):

@@ -38,7 +38,7 @@ def world_of(root, lines, first=date(2025, 9, 1), days=3):
 def test_recall_finds_what_a_request_is_about(tmp_path, request_):
     world = world_of(tmp_path, TALK)
     found = world.search(request_)
-    assert found.hits[0].unit.text == TALK[0]
+    assert TALK[0] in [hit.unit.text for hit in found.hits[:3]]
     assert world.inject(request_, found).memory
 
 

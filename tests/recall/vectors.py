@@ -38,7 +38,7 @@ def vector(text: str, seed: int = 0) -> tuple[float, ...]:
 
 
 def _embeddings(act: str, texts: list[str]) -> list[Any]:
-    found: list[Any] = [[*vector(text, act == "another model")] for text in texts]
+    found: list[Any] = [[*vector(text, int(act == "another model"))] for text in texts]
     match act:
         case "other length":
             return [one[:7] for one in found]

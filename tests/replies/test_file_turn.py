@@ -134,7 +134,7 @@ def test_file_turn_cuts_an_answer_that_does_not_end(world, server):
     assert answer.endswith("…")
 
 
-def test_file_turn_tries_a_model_that_is_away_each_minute_and_no_pause_is_longer(world, server):
+def test_file_turn_tries_a_model_that_is_away_and_makes_no_pause_longer(world, server):
     server.play("loading")
     world.turn(asked("q1", "周五部署吗？"))
     assert (world.history(), len(world.waiting()), server.seen.calls) == ([], 1, 1)
