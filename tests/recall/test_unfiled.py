@@ -9,7 +9,7 @@ import pytest
 
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.storage.clock import Deadline
-from tests.world import WITH_MODEL, WITHOUT_MODEL, World, at, message, talk
+from tests.world import WITHOUT_MODEL, World, at, message, talk
 
 NOW = at("2026-01-28T12:00")
 FACT = "the wifi password of the cabin is plum-orchid-77"
@@ -99,15 +99,6 @@ def test_citation_of_any_id_is_one_tag_and_can_be_read(world, identity):
     assert f"[{path}] (" in memory.inject(ASKED).memory
     assert path.isascii()
     assert memory.get(path).text == FACT
-
-
-def test_citation_of_a_file_that_moves_to_the_originals_is_read_on(world):
-    world.write([message("7", "2026-01-10T10:00", FACT)])
-    world.archive(everything=True)
-    path = memory_of(world).search(ASKED)[0].unit.path
-    world.reopen(WITH_MODEL).settle()
-    assert not (world.root / path).exists()
-    assert FACT in memory_of(world).get(path).text
 
 
 def test_citation_of_history_is_not_forged_by_a_stored_text(world):
