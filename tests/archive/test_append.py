@@ -13,7 +13,7 @@ import pytest
 
 from recalld.supervisor.archive.append import append
 from recalld.supervisor.interfaces.cli.append import read_lines
-from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest, NewerFormat
 from tests.world import World, at, message, talk
 
 NOW = at("2026-01-31T10:00")
@@ -79,6 +79,16 @@ def test_append_uses_the_drop_box_when_history_keeps_changing(world, monkeypatch
     assert identity not in [raw["id"] for raw in world.history()]
     world.round()
     assert identity in [raw["id"] for raw in world.history()]
+
+
+def test_append_detects_a_newer_journal_created_while_it_runs(world):
+    add(world, say())
+    add(world, say())
+    world.paths.seen.unlink()
+    world.paths.seen.write_text('{"recalld": 2}\n')  # ext4 gives it the inode of the old one
+    with pytest.raises(NewerFormat):
+        add(world, say())
+    assert world.paths.seen.read_text() == '{"recalld": 2}\n'
 
 
 @pytest.mark.parametrize("identity", ["../../../越界", "/tmp/越界", "a/b", "有\0的", "长" * 200, "\ud800", "."])

@@ -62,6 +62,18 @@ def test_copy_is_neither_found_nor_summarised_nor_touched(world, spelling):
     assert world.fsck().is_sound
 
 
+@pytest.mark.parametrize("spelling", ["X (1).md", "Copy of X.md", "backup/X.md"])
+def test_copy_is_searched_once_the_file_itself_is_gone(world, spelling):
+    path = remembered(world)
+    copy = copied(world, path, spelling)
+    assert found(world) == [path]
+    (world.root / path).unlink()
+    world.round()
+    assert {one.partition("#")[0] for one in found(world)} == {copy}
+    copied(world, copy, path.rpartition("/")[2]) if "/" not in spelling else world.put(path, world.read(copy) or b"")
+    assert found(world) == [path]
+
+
 # ── what is no file, and what has the name already ───────────────────────────
 
 

@@ -131,6 +131,13 @@ def test_drop_box_gives_a_stripped_message_its_id_back(world):
     assert (world.ids(), world.dropped()) == (["m1"], [])
 
 
+def test_drop_box_takes_in_what_a_crash_left_claimed_in_order(world):
+    for n in range(11):
+        world.drop(f".taken-{99 - n}-1-{n:02}.json", message(str(n), "2026-01-31T09:00"))
+    world.round()
+    assert (world.ids(), world.dropped()) == ([str(n) for n in range(11)], [])
+
+
 @pytest.mark.parametrize("second", [message("2", "2026-01-31T09:01"), "不是消息"])
 def test_drop_box_keeps_a_file_that_replaces_another_unread(world, second):
     """The first file is replaced between the last look at it and the claim."""
@@ -210,6 +217,12 @@ def test_intake_looks_at_quarantine_no_more_often_than_it_has_room(world, text):
     world.disk.made.clear()
     world.intake()
     assert world.disk.count("names") < 200
+
+
+def test_quarantine_keeps_ten_times_as_many_invalid_entries_as_files(world):
+    world.write([f"不懂的第 {n} 句" for n in range(120)])
+    world.intake()
+    assert len(list(world.paths.quarantine.iterdir())) == 100
 
 
 WORDS = "我对花生过敏"

@@ -11,6 +11,26 @@ from recalld.supervisor.storage.files import Files
 from recalld.worker.desk import Pieces
 from tests.world import FaultyDisk, message_on
 
+
+def test_sweep_deletes_our_temporary_files_and_keeps_foreign_ones(world):
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    ours = [
+        world.root / ".history.json.99-0.tmp",
+        world.paths.memory / ".2026-01-31-x.md.99-1.tmp",
+        world.paths.summaries / ".2026-01-10.md.99-2.tmp",
+        world.paths.originals / "2026-01" / ".2026-01-10-x.md.99-3.tmp",
+        world.ws.task_queue.queue / ".day-2026-01-10-0000000000-0.json.99-5.tmp",
+        world.ws.task_queue.failed / ".day-2026-01-10.json.99-6.tmp",
+    ]
+    theirs = [world.root / ".bashrc", world.paths.memory / ".obsidian.tmp", world.paths.memory / "笔记.md~"]
+    for path in ours + theirs:
+        path.write_text("半")
+    assert world.sweep() == len(ours)
+    assert not any(path.exists() for path in ours)
+    assert all(path.exists() for path in theirs)
+
+
 # ── tidying up ───────────────────────────────────────────────────────────────
 
 
@@ -28,6 +48,18 @@ def test_reclaim_requeues_tasks_of_dead_workers_alone_and_reports_it(world):
     assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "queue"}
     assert world.events.of("task_put_back") == [{"tasks": 1}]
     assert world.reclaim() == 0
+
+
+def test_reclaim_deletes_temporary_files_of_dead_workers_only(world):
+    begun = [folder / ".day-2026-01-10.md.9-0.tmp" for folder in (world.ws.task_queue.results, world.paths.pieces)]
+    for path in begun:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("半")
+    with Files(RealDisk()).lock(world.paths.worker_lock(3)):
+        world.reclaim()
+    assert all(path.exists() for path in begun)
+    world.reclaim()
+    assert not any(path.exists() for path in begun)
 
 
 def test_reconcile_moves_no_flag_while_the_journal_is_not_writable(world):

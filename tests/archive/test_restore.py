@@ -45,6 +45,18 @@ def test_restore_history_uses_backup_and_journal_and_keeps_the_bytes(world, data
     assert set(world.flags()) == {True}
 
 
+@pytest.mark.parametrize("backup", [None, b"{"])
+def test_restore_history_uses_the_journal_when_no_backup_can_be_read(world, backup):
+    world.write(talk("2026-01-31T09:00", 2))
+    world.round()
+    world.write(b"[")
+    world.paths.history_backup.unlink(missing_ok=True)
+    if backup:
+        world.paths.history_backup.write_bytes(backup)
+    world.restore()
+    assert world.ids() == [raw["id"] for raw in talk("2026-01-31T09:00", 2)]
+
+
 def test_restore_history_knows_what_a_program_has_stripped_of_its_id(world):
     """Nobody has met it but the backup: its writer gave it an id, another one took that away, and broke the file."""
     first = [message("7", "2026-01-31T09:00", text="备份好了。")]
@@ -134,6 +146,18 @@ def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
         assert data in kept or world.paths.history.read_bytes() == data
 
 
+def test_drop_box_knows_a_copy_of_history_without_its_ids(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    world.append(*talk("2026-01-31T09:00", 2))
+    copy = world.paths.history.read_bytes()
+    world.write(without(world.history(), "id"))
+    world.put("inbox.d/new/copy.json", copy)
+    world.settle()
+    assert len(world.history()) == 4
+    assert world.archived_texts() == sorted(raw["text"] for raw in world.history())
+
+
 # ── ids that a program takes away ────────────────────────────────────────────
 
 
@@ -168,6 +192,20 @@ def test_intake_tells_the_journal_of_an_id_before_history_has_it(world, is_resto
 
 
 TORN = '[{"id": "半", "text": "写到一'.encode()
+
+
+@pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
+def test_round_reports_a_damaged_history_once_and_runs_the_other_steps(world, data):
+    """Nothing is written over a file that a person may still be editing."""
+    world.write(talk("2026-01-10T09:00", 2))
+    world.round("all")
+    world.write(data)
+    for _ in range(3):
+        world.round("all")
+        world.work()
+    assert world.paths.history.read_bytes() == data
+    assert len(world.events.of("history_invalid")) == 1
+    assert world.summaries() == ["2026-01-10"]
 
 
 @pytest.fixture

@@ -50,6 +50,18 @@ def test_repair_saves_the_rest_of_a_broken_file_and_fsck_names_the_lost(world):
     assert len(world.fsck().lost) == 1
 
 
+def test_repair_saves_messages_of_a_deleted_file_from_the_backup(world):
+    said = settled(world)
+    world.write([])
+    world.paths.history_backup.write_bytes(json.dumps(talk("2026-01-29T09:00", 4)).encode())
+    (world.root / min(world.dated_files())).unlink()
+    assert len(world.fsck().lost) == 4
+    assert world.repair().saved == 4
+    assert world.fsck().is_sound
+    world.settle()
+    assert world.archived_texts() == said
+
+
 def test_repair_saves_messages_from_a_quarantined_history(world):
     said = settled(world)
     data = json.dumps(world.history(), ensure_ascii=False).encode()[:-1]

@@ -123,6 +123,12 @@ def test_unit_of_0_26_is_one_of_this_version():
     assert values(unit.decode(), "ExecStart") == ["/opt/recalld/bin/python3 -P -m recalld -w /w run"]
 
 
+@pytest.mark.parametrize("made", ["", "Made with: {", '# Made with: {"keep": 7}'])
+def test_unit_whose_head_is_broken_is_somebody_else_s(made):
+    mark = Installation(Path("/w")).units()[SERVICE].partition(b"\n")[0].decode()
+    assert parse_unit(f'{mark}\n# The workspace: "/w"\n{made}\n[Unit]\n'.encode()) is None
+
+
 @pytest.mark.parametrize("said", ["/w\\u0000", "/w\\ud800", "/w\\n"])
 def test_unit_that_another_user_wrote_breaks_no_reader(units, tmp_path, said):
     """Root reads the units of all users: a path that no file can have is none, and a nested line is no origin."""

@@ -251,6 +251,14 @@ def test_forget_names_the_backups_that_were_made_by_hand(world: World, tmp_path:
     assert [one.fields["paths"] for one in told if "paths" in one.fields] == [[str(tmp_path / "there.tar")]]
 
 
+def test_forget_takes_a_message_from_the_backup_where_it_had_no_id(world: World) -> None:
+    world.write([entry for entry in world.history() if entry["text"] != OTHER])
+    world.put("history.json.bak", json.dumps([{"role": "user", "text": OTHER}, {"role": "user", "text": "几点了？"}]))
+    forget(world, "message", "m-secret-0002")
+    assert where(world, "hunter2-kestrel") == []
+    assert "几点了？" in str(world.ws.history.backup())
+
+
 def test_forget_shows_the_day_of_the_workspace_and_who_speaks(world: World) -> None:
     """At one in the morning in Shanghai it is still the day before in London."""
     world.add(message("m-early-00001", "2026-01-29T01:00", "Collect the passport at ten."))

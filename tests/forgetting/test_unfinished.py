@@ -28,6 +28,16 @@ def world(tmp_path: Path) -> World:
     return world
 
 
+@pytest.mark.parametrize("name", [".phone.json", "phone.json.tmp"])
+def test_drop_box_file_under_way_is_left_and_loses_the_words_later(world: World, name: str) -> None:
+    path = world.put(f"inbox.d/new/{name}", json.dumps([OTHER, WORDS]))
+    assert forget(world, "match", "山茶花").done
+    path.rename(path.with_name("phone.json"))
+    world.settle()
+    assert where(world, "山茶花") == []
+    assert [entry["id"] for entry in world.history()] == ["m-plain-00001"]
+
+
 def test_preview_says_which_drop_box_files_are_deleted(world: World) -> None:
     world.drop("phone.json", [OTHER, WORDS])
     world.put("inbox.d/new/half.json", json.dumps([OTHER, WORDS])[:-1])
@@ -66,6 +76,14 @@ def test_name_that_a_person_gave_a_dated_file_leaves_the_logs(world: World, name
     assert where(world, "山茶花") == []
     log = (world.root / "log.jsonl").read_text()
     assert ("泳镜" in log, "2026-01-10-forgotten.md" in log) == (True, True)
+
+
+@pytest.mark.parametrize(("name", "other"), [("阁楼/梯子", "阁楼/梯"), ("阁楼 梯子", "梯 子")])
+def test_name_of_a_note_leaves_the_logs(world: World, name: str, other: str) -> None:
+    world.note(f"{name}.md", "在车库。\n")
+    world.put("log.jsonl", json.dumps({"file": f"memory/{name}.md"}) + json.dumps({"file": f"memory/{other}.md"}))
+    forget(world, "file", f"memory/{name}.md")
+    assert (where(world, "梯子"), where(world, other.rpartition("/")[2])) == ([], ["log.jsonl"])
 
 
 def test_backup_that_is_cut_off_and_alone_has_the_words_is_deleted(world: World) -> None:

@@ -127,6 +127,13 @@ def waiting(tmp_path: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.usefixtures("waiting")
+def test_claim_leaves_a_task_that_is_meant_for_another_model(task_queue):
+    task_queue.submit(asked(server="9c1e"))
+    assert task_queue.claim("77aa") is None
+    assert task_queue.claim("9c1e") == asked(server="9c1e")
+
+
 def test_claim_deletes_what_nobody_waits_for_any_more(task_queue):
     task_queue.submit(asked())
     assert task_queue.claim() is None

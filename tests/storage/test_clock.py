@@ -85,6 +85,12 @@ def test_machine_zone_tries_tz_then_localtime_then_timezone_file_then_utc(tmp_pa
     assert machine_zone({"TZ": "/usr/share/zoneinfo/Asia/Tokyo"}, tmp_path) == "Asia/Tokyo"
 
 
+@pytest.mark.parametrize("tz", ["CST-8", "", "上海", "../../etc/passwd"])
+def test_machine_zone_ignores_a_tz_that_is_not_an_iana_name(tz: str, tmp_path) -> None:
+    (tmp_path / "timezone").write_text("Asia/Shanghai\n")
+    assert machine_zone({"TZ": tz}, tmp_path) == "Asia/Shanghai"
+
+
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

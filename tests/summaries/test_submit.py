@@ -73,6 +73,22 @@ def test_submit_includes_a_persons_note_named_like_a_dated_file(world):
     assert note.read_text() == "换成 caddy 试试"
 
 
+def test_submit_keeps_a_file_and_its_edited_original_and_reports_no_move(world):
+    world.write(on("2026-01-10", count=2))
+    world.settle()
+    (original,) = (world.root / name for name in places(world))
+    here = world.paths.memory / original.name
+    here.write_bytes(original.read_bytes())
+    original.write_text(original.read_text().replace("第 1 句", "第一句"))
+    moved = len(world.events.of("moved"))
+    world.settle()
+    world.settle()
+    assert len(places(world)) == 2
+    assert "第 1 句" in here.read_text()
+    assert "第一句" in original.read_text()
+    assert len(world.events.of("moved")) == moved
+
+
 # ── a summary that a person asks to have rebuilt ────────────────────────────────
 
 
