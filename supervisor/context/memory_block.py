@@ -3,7 +3,7 @@ The memory block: which hits of a search it shows, and how they are written and 
 
 By default a hit is a source *file* with those of its lines that answer, at most fifteen files, the best first. Its lines are in
 the order of time, below one tag that names the day: a line out of its order would be read as an answer to the one before it. So
-the best line of all, which comes first, has a tag of its own. Code and lists are an entry of their own, with their lines.
+the best line of all, which comes first if it was searched for, has a tag of its own. Code and lists are an entry of their own.
 `hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below a heading.
 
 `pack` adds the hits one by one, the best for their length first (`in_order`), until the budget is used up. A line is
@@ -78,7 +78,7 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     block = MemoryBlock(limits, terms)
     unpinned = [] if limits.max_chars else block.pin(pinned, hits)
     kept, rejected = distinct(hits, block.shown)
-    block.best = max(kept, key=lambda hit: hit.rank, default=None)
+    block.best = max((hit for hit in kept if hit.because), key=lambda hit: hit.rank, default=None)
     order = in_order(kept, limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
     if len(left_out) == len(order) > 0 and block.add_cut(order[0]):  # the budget is smaller than any line
