@@ -47,7 +47,7 @@ ROOMS: Final = (
     Room("supervisor/host", most=2_408, goal=2_200),
     Room("supervisor/checks", most=2_879, goal=2_100),
     Room("supervisor/importing", most=2_458, goal=1_400),
-    Room("supervisor/operations", most=1_724, goal=1_800),
+    Room("supervisor/operations", most=1_726, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_917, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_985, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_973, goal=48_000)
+ALL: Final = Room("all", most=52_975, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=52_817, goal=48_000)
+OF_TESTS: Final = Room("tests", most=52_824, goal=48_000)
 
 
 def _lines(path: Path) -> int:

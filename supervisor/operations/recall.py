@@ -62,11 +62,13 @@ def context(memory: Visible, question: str | None = None, system: str = "") -> I
 
 @operation("search")
 def search(memory: Visible, query: str, limit: Annotated[int, Bounds(least=1)] = 10) -> SearchResult:
-    """Return the hits, best first, and how they were found; without hits, why there are none."""
+    """Return the hits, best first, of equal words the newest, and how they were found; without hits, why there are none."""
+    from ..context.memory_block import distinct
     from ..recall.neighbours import only_neighbours
 
     result = memory.search(query)
-    aside = only_neighbours(result.hits)
+    aside = [*only_neighbours(result.hits)]
+    aside += [hit for hit, _ in distinct([hit for hit in result.hits if hit not in aside], ())[1]]
     return replace(result, hits=tuple(hit for hit in result.hits if hit not in aside)[:limit])
 
 

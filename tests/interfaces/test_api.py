@@ -70,6 +70,13 @@ def _endless() -> dict[str, object]:
     return raw
 
 
+def test_search_shows_words_that_were_said_again_once_the_newest(memory):
+    said = ("那个修锅炉的师傅是老秦，电话 0571-5550123", *["修锅炉的师傅是谁来着？"] * 8)
+    memory.append([{"role": "user", "text": text, "createdAt": f"2026-01-30T1{n}:00Z"} for n, text in enumerate(said)])
+    texts = [hit.unit.text for hit in memory.search("修锅炉的师傅是谁", limit=2)]
+    assert sorted(texts) == ["修锅炉的师傅是谁来着？", "那个修锅炉的师傅是老秦，电话 0571-5550123"]
+
+
 def test_api_search_finds_a_file_saved_between_two_questions(memory, world):
     assert memory.search("绣球花") == ()
     (world.root / "memory" / "花园.md").write_text("# 花园\n\n绣球花三天浇一次水。\n", encoding="utf-8")

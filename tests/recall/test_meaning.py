@@ -10,7 +10,7 @@ import pytest
 from recalld.supervisor.host.jobs import VectorMaker, make_vectors
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.recall import embedders
-from recalld.supervisor.recall.audience import Audience
+from recalld.supervisor.recall.audience import ALONE, Audience
 from recalld.supervisor.recall.embedders import IDLE_S, InProcess
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.control import UNLIMITED
@@ -97,7 +97,7 @@ def test_meaning_finds_a_message_that_no_file_holds_yet(ready):
 
 @pytest.mark.parametrize("question", ["好的，谢谢！", "42", "你好"])
 def test_meaning_is_not_asked_for_small_talk_and_numbers(ready, question):
-    assert ready.search(question).hits == ()
+    assert ready.ws.searcher.for_input(question, ready.clock(), (), ALONE).hits == ()
 
 
 # ── who may see it ───────────────────────────────────────────────────────────
