@@ -62,7 +62,7 @@ def context(memory: Visible, question: str | None = None, system: str = "") -> I
 
 @operation("search")
 def search(memory: Visible, query: str, limit: Annotated[int, Bounds(least=1)] = 10) -> SearchResult:
-    """Return the hits, best first, of equal words the newest, and how they were found; without hits, why there are none."""
+    """Return the hits, best first, equal words once, and how they were found; without hits, why there are none."""
     from ..context.memory_block import distinct
     from ..recall.neighbours import only_neighbours
 
