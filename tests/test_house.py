@@ -44,7 +44,7 @@ ROOMS: Final = (
         most=1_319,
         goal=950,
     ),
-    Room("supervisor/host", most=2_408, goal=2_200),
+    Room("supervisor/host", most=2_409, goal=2_200),
     Room("supervisor/checks", most=2_879, goal=2_100),
     Room("supervisor/importing", most=2_458, goal=1_400),
     Room("supervisor/operations", most=1_726, goal=1_800),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_975, goal=48_000)
+ALL: Final = Room("all", most=52_976, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
 OF_TESTS: Final = Room("tests", most=52_824, goal=48_000)
 

@@ -7,6 +7,7 @@ what events miss. Neither reacts to files that are only read, nor, but for the l
 
 from __future__ import annotations
 
+import logging
 import stat as modes
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,7 @@ def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Callable[[], No
 
     Returns what ends it. OSError if the system offers no file events.
     """
+    logging.getLogger("watchdog").addHandler(logging.NullHandler())  # one that ends at once would say so on standard error
     observer = Observer()
     handler, requests = _Hints(hint, is_hint), _Hints(hint, {paths.archive_request.name, paths.forgotten.name}.__contains__)
     for folder, recursive in ((paths.root, False), (paths.memory, True), (paths.drop_box, False)):
@@ -61,8 +63,7 @@ def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Callable[[], No
 
 class _Hints(FileSystemEventHandler):
     def __init__(self, hint: Callable[[str], None], counts: Callable[[str], bool]) -> None:
-        self._hint = hint
-        self._counts = counts
+        self._hint, self._counts = hint, counts
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Report a change."""
