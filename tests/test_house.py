@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=893, goal=950),
     Room("supervisor/summaries", most=1_851, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_593, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_594, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_457, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_390, goal=1_400),
@@ -51,7 +51,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/cli", most=2_917, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_985, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_920, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_921, goal=1_900),
     Room("supervisor/interfaces", most=1_591, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_976, goal=48_000)
+ALL: Final = Room("all", most=52_978, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=52_824, goal=48_000)
+OF_TESTS: Final = Room("tests", most=52_835, goal=48_000)
 
 
 def _lines(path: Path) -> int:

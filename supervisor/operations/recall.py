@@ -67,8 +67,8 @@ def search(memory: Visible, query: str, limit: Annotated[int, Bounds(least=1)] =
     from ..recall.neighbours import only_neighbours
 
     result = memory.search(query)
-    aside = [*only_neighbours(result.hits)]
-    aside += [hit for hit, _ in distinct([hit for hit in result.hits if hit not in aside], ())[1]]
+    aside = {*only_neighbours(result.hits)}
+    aside.update(hit for hit, _ in distinct([hit for hit in result.hits if hit not in aside], ())[1])
     return replace(result, hits=tuple(hit for hit in result.hits if hit not in aside)[:limit])
 
 

@@ -28,10 +28,10 @@ from .settings import made_key, read_duration
 
 #: The clients that `connect` sets up; earlier versions had others.
 CLIENTS: Final = ("claude-code", "codex")
-#: Why a hook of a client failed, as its event says: its time was up; or there is none for the client.
+#: Why a hook of a client failed, as its event says: its time was up, or there is none for the client; and why the proxy did.
 HOOK_LATE: Final = "it took too long"
-MEMORY_LATE: Final = "memory took too long"
 HOOK_UNKNOWN: Final = "the client is unknown"
+MEMORY_LATE: Final = "memory took too long"
 _KEY: Final = "sources.take"
 #: A name of a source: it stands behind the source of a long-term line, and is a folder below memory/from/.
 _NAME: Final = r"[^\W_][\w-]{0,39}"

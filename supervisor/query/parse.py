@@ -126,12 +126,13 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     but typed in order to search, nor does chatter that names no day but today.
     """
     question = question[:MOST_CHARS]
+    if is_input and is_small_talk(question):
+        return Query({})
     asking, others = _parts(plain(question))
     text = " ".join(asking)
     days, sentences, day_words, occasion_words = _days_and_words(asking, today)
     is_today = {*days} == {Days(today, today)}
-    is_chat = is_chatter(question) and not occasion_words and (is_today or not days)
-    if is_input and (is_chat or is_small_talk(question)):
+    if is_input and is_chatter(question) and not occasion_words and (is_today or not days):
         return Query({})
     least = REQUEST_WEIGHT if days else 0.0  # 号 and 30 are in messages of other days
     words = {word: max(each.get(word, 0.0) for each in sentences) for each in sentences for word in each if each[word] > least}

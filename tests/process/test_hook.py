@@ -35,6 +35,7 @@ import sys
 from recalld.supervisor.interfaces.entry import main
 from recalld.supervisor.interfaces.hooks import entry
 entry._PATIENCE_S = {}
+{}
 del sys.argv[1:3]
 main()
 """
@@ -45,11 +46,19 @@ def test_hook_gives_up_within_two_seconds():
     assert entry._PATIENCE_S < 2.0
 
 
-def hook(command: Command, event: object, client: str = "codex", most_s: float = PATIENCE_S) -> Ended:
+#: What the system says where no process can be started.
+NO_FORK = """
+def refuse():
+    raise BlockingIOError(11, "refused")
+entry.os.fork = refuse
+"""
+
+
+def hook(command: Command, event: object, client: str = "codex", most_s: float = PATIENCE_S, changed: str = "") -> Ended:
     """What the hook prints that gives up after so many seconds."""
     text = event if isinstance(event, str) else json.dumps(event)
     # a process of its own: the hook ends without Python's clean-up
-    options = ["-X", "utf8", "-c", PATIENT.format(most_s)]
+    options = ["-X", "utf8", "-c", PATIENT.format(most_s, changed)]
     return ended(command.start("-w", str(command.root), "hook", client, options=options), text)
 
 
@@ -134,12 +143,14 @@ def test_hook_gives_up_when_its_input_never_ends(command):
     process.communicate()
 
 
-def test_hook_that_can_not_write_in_time_leaves_the_words_in_the_drop_box(command):
+@pytest.mark.parametrize("changed", ["", NO_FORK], ids=["its child", "itself"])
+def test_hook_that_can_not_write_in_time_leaves_the_words_in_the_drop_box(command, changed):
     with command.supervised():
         assert asked(command, "第一句").code == 0
     with (command.root / "history.json.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert asked(command, "测试环境的端口是 9090", most_s=5.0) == Ended(0, "", "")
+        event = {**QUESTION, "prompt": "测试环境的端口是 9090"}
+        assert hook(command, event, most_s=5.0, changed=changed) == Ended(0, "", "")
         [waiting] = until(lambda: [*(command.root / "inbox.d" / "new").glob("*.json")])
     assert "9090" in waiting.read_text(encoding="utf-8")
     assert command("run", "--until-settled", "--no-worker").code == 0

@@ -89,23 +89,23 @@ def write_back_old(world: SimulatedWorld, old: Sequence[dict[str, Any]], said: S
     world.in_order = False
     put(world, [*old, *(one.raw for one in said)])
     world.unseen = [*said]
-    _may_be_said_again(world, [text_of(one) for one in old if not (one.get("id") or one.get("createdAt"))])
+    _allow_once_more(world, [text_of(one) for one in old if not (one.get("id") or one.get("createdAt"))])
     texts = {str(one.get("id")): one.get("text") for one in old}
     written = world.filed()
     # of a message that is still being written the newest words count, and these are now the old ones
     world.promised = [one for one in world.promised if texts.get(one.id, one.text) == one.text or (one.id, one.text) in written]
 
 
-def _may_be_said_again(world: SimulatedWorld, texts: Iterable[str]) -> None:
-    """Of words without an id and a time it can't be told whether they were said once more."""
+def _allow_once_more(world: SimulatedWorld, texts: Iterable[str]) -> None:
+    """Let words be written once more that had no id and no time: whether they were said again can't be told."""
     for text in texts:
         if text in world.repeated:
             world.repeated[text][1] += 1
 
 
-def _is_restored(world: SimulatedWorld) -> None:
-    """What a broken file is restored from lacks the ids that a disk which refuses did not let be written."""
-    _may_be_said_again(world, world.repeated if world.disk.refuse is not never else ())
+def _allow_copies(world: SimulatedWorld) -> None:
+    """Let what is said again and again be written once more: copies lack the ids that a disk which refuses did not take."""
+    _allow_once_more(world, world.repeated if world.disk.refuse is not never else ())
 
 
 def cap(world: SimulatedWorld, count: int) -> None:
@@ -130,7 +130,7 @@ def tear(world: SimulatedWorld) -> None:
         world.rude = True  # it is put together again from a backup, with the flags that this has
         world.rewrites += 1
         world.overwritten()
-        _is_restored(world)
+        _allow_copies(world)
         world.disk.plant("history.json", data[: world.rng.randrange(len(data) - 1)])
         world.unseen = []
 
@@ -154,7 +154,7 @@ def write_broken(world: SimulatedWorld, said: Sequence[WindowMessage]) -> None:
         said = said[:-1]
     if read_or_none(data.encode()) is None:
         come(world, said)
-        _is_restored(world)
+        _allow_copies(world)
         world.disk.plant("history.json", data.encode())
         world.owed += said
         world.broken_with = said

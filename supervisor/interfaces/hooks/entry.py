@@ -133,11 +133,12 @@ def _answer_here(root: str, request: dict[str, Any], *, is_mute: bool) -> str:
 def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoReturn:
     """End with 0; a child puts the words into the drop-box and logs *why*, "" for the time, within `_LAST_S`."""
     signal.setitimer(signal.ITIMER_REAL, 0)
-    if os.fork():
-        os._exit(0)
+    with suppress(OSError):  # where no process can be started, it does this itself
+        if os.fork():
+            os._exit(0)
+        os.setsid()  # a client may end all that it has started
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _LAST_S)
-    os.setsid()  # a client may end all that it has started
     os.closerange(0, 1024)  # it may hold a lock, and the client waits until its output is closed
     os.open(os.devnull, os.O_RDWR)
     try:
