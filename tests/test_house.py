@@ -51,7 +51,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/cli", most=2_917, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_985, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_921, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_924, goal=1_900),
     Room("supervisor/interfaces", most=1_591, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_978, goal=48_000)
+ALL: Final = Room("all", most=52_981, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
 OF_TESTS: Final = Room("tests", most=52_835, goal=48_000)
 

@@ -134,9 +134,12 @@ def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoRet
     """End with 0; a child puts the words into the drop-box and logs *why*, "" for the time, within `_LAST_S`."""
     signal.setitimer(signal.ITIMER_REAL, 0)
     with suppress(OSError):  # where no process can be started, it does this itself
+        reader, writer = os.pipe()
         if os.fork():
+            os.close(writer)
+            os.read(reader, 1)  # until the child is in a session of its own: a client may end all that it has started
             os._exit(0)
-        os.setsid()  # a client may end all that it has started
+        os.setsid()
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _LAST_S)
     os.closerange(0, 1024)  # it may hold a lock, and the client waits until its output is closed
