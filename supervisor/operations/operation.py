@@ -95,7 +95,7 @@ class Visible:
             return result
         from ..recall.visible import heard
 
-        hits = tuple(hit for hit in result.hits if not audience.may_not_read(hit.unit.text))
+        hits = tuple(hit for hit in result.hits if audience.may_see(hit.unit))
         return replace(result, hits=hits if audience.sees_all else tuple(map(heard, hits)))
 
     def refresh(self) -> None:
@@ -108,10 +108,13 @@ class Visible:
         """Return exact lines of a memory file, without those that the audience may not see."""
         if not self.audience.sees_all:
             self.refresh()  # the index knows what a group may see
+        from ..index.hit import BY_ID
+
         audience = self.audience
         result = self.ws.line_reader.read(path, self.caller.clock(), start, count, audience)
-        shown = [line for line in result.text.split("\n") if not audience.may_not_read(line)]
-        return result if audience.chat.is_direct else replace(result, text="\n".join(shown))
+        if audience.chat.is_direct or path.startswith(BY_ID):  # a message has been judged whole
+            return result
+        return replace(result, text="\n".join(line for line in result.text.split("\n") if not audience.may_not_read(line)))
 
     def long_term(self) -> LongTermText:
         """Return the long-term file with only the lines that the audience may see."""

@@ -38,15 +38,12 @@ class Audience:
         return (SHARED, reader_of(self.chat.session)) if self.chat.session else (SHARED,)
 
     def may_see(self, passage: Passage) -> bool:
-        """Return whether they may be shown the passage; only the user is ever shown one with the label of a secret."""
+        """Return whether they may be shown the passage; only the user is ever shown one with a secret."""
         if self.chat.is_direct:
             return True
-        if self.may_not_read(passage.text):
-            return False
-        if self.sees_all:
-            return True
         is_own = passage.chat != "direct" and bool(passage.session) and passage.session == self.chat.session
-        return self.in_groups == "own" and (passage.shared or is_own)
+        is_allowed = self.sees_all or (self.in_groups == "own" and (passage.shared or is_own))
+        return is_allowed and not self.may_not_read(passage.text, is_own=is_own)
 
     def seen_of(self, passage: Passage) -> Sequence[Passage]:
         """Return the parts of the passage that may be shown to them: all of it, the lines that are marked, or nothing."""
@@ -57,11 +54,15 @@ class Audience:
         lines = marked_lines(passage) if self.in_groups == "own" else ()
         return tuple(line for line in lines if not self.may_not_read(line.text))
 
-    def may_not_read(self, text: str) -> bool:
-        """True if others than the user read the answer, and the text has the label of a secret."""
+    def may_not_read(self, text: str, *, is_own: bool = False) -> bool:
+        """
+        True if others than the user read the answer, and the text has a key or the label of a secret.
+
+        In what was said before their eyes (*is_own*) a label alone tells them nothing new: there a value has to follow it.
+        """
         from ..text.redact import names_secret  # here: a chat with the user alone never needs it
 
-        return not self.chat.is_direct and names_secret(text)
+        return not self.chat.is_direct and names_secret(text, with_value=is_own)
 
 
 #: The user alone.

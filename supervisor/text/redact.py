@@ -103,15 +103,17 @@ def _folded(text: str) -> str:
     return text if _FOLDED_CHARS.isdisjoint(text) else text.translate(_FOLDED)
 
 
-def names_secret(text: str) -> bool:
+def names_secret(text: str, *, with_value: bool = False) -> bool:
     """
-    True if the text has a label for a secret, whether a value follows it or not, or a key: a group is shown none of it.
+    True if the text has a key, or a label for a secret, whether a value follows it or not: a group is shown none of it.
+
+    *with_value*: a value has to follow the label.
 
     >>> names_secret("门禁码写在门后"), names_secret("the pin is otter"), names_secret("the cookie jar, the spin")
     (True, True, False)
     """
     folded = _folded(text)
-    return has_label(folded) or any(keys(folded))
+    return any(keys(folded)) or (any(labelled(folded)) if with_value else has_label(folded))
 
 
 def redacted(

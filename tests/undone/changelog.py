@@ -29,7 +29,7 @@ FIXED: Final = (
     ),
     Undone(
         "a group is shown the label of a secret",
-        "return not self.chat.is_direct and names_secret(text)",
+        "return not self.chat.is_direct and names_secret(text, with_value=is_own)",
         "return False",
         "tests/recall/test_groups.py::test_group_is_shown_no_line_with_the_label_of_a_secret",
     ),
