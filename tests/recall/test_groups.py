@@ -79,7 +79,7 @@ def test_group_is_shown_no_line_with_the_label_of_a_secret(world: World, in_grou
     """A label is enough in what was said elsewhere; in what the group has heard itself a value has to follow it."""
     world.reopen(f'[recall]\nin_groups = "{in_groups}"\n')
     heard = {"g2": "门禁码写在硬盘盒子里", "g3": "门禁码 4471，硬盘在抽屉"}
-    own = [message(id, "2026-01-28T09:01", text, session=SESSION, chat="group") for id, text in heard.items()]
+    own = [message(name, "2026-01-28T09:01", text, session=SESSION, chat="group") for name, text in heard.items()]
     world.write([SAID, *own, message("d1", "2026-01-28T09:02", "门禁码写在硬盘袋子里", shared=True)])
     memory = Memory(world.ws, clock=world.clock)
     texts = [shown(world), *(hit.unit.text for hit in memory.search("门禁码 硬盘", session=SESSION))]
