@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.checks.fsck import Repairs
 from recalld.supervisor.storage.errors import BadRequest
 from tests.world import FaultyDisk, World, message, talk
 
@@ -151,9 +152,13 @@ def test_words_of_a_damaged_file_are_told_searched_kept_and_mended(filed, cut):
     assert (ledger.removed, ledger.lost, len(ledger.damage)) == (0, [], 1)
     assert SAID[2]["text"] in filed.found_texts("where is the spare tyre?")
     assert SAID[3]["text"] in filed.found_texts("备胎在哪里？")
-    filed.repair()
+    data = path.read_bytes()
+    assert filed.repair() == Repairs(saved=4, set_aside=(path.name,))
+    assert data in [kept.read_bytes() for kept in filed.paths.quarantine.iterdir()]
     filed.settle()
     assert filed.verdict()[1]
+    assert not path.exists(), "a name is given once"
+    assert filed.repair() == Repairs()
     assert sorted(filed.archived_texts()) == sorted(one["text"] for one in SAID)
 
 

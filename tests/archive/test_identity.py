@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.identity import Known, assign_ids, reinsert_lost, renumbered, same_places
+from recalld.supervisor.archive.identity import Known, assign_ids, reinsert_lost, same_places
 from recalld.supervisor.protocol.message import Entry, History, Message, fingerprint_of
 from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import HISTORIES, NOON, entry, parsed_message
@@ -66,19 +66,6 @@ def bare(one: Entry, drop: Collection[str]) -> Entry:
 def stripped(history: History, *also: str) -> History:
     """The same array, written by a program that knows neither our ids nor our fields."""
     return tuple(bare(one, {"id", "createdAtFound", "archived", *also}) for one in history)
-
-
-def test_renumbered_message_is_known_by_time_and_words_under_a_new_number():
-    """A program that numbers what it keeps: the second window begins one later, and its last number is a new one."""
-    texts = ("一", "二", "三", "四", "五")
-    before = tuple(said(text, id=str(n), createdAt=f"2026-01-29T10:00:0{n}Z") for n, text in enumerate(texts[:4]))
-    gone = (before[0], *(said(one.text, id=str(n + 6), createdAt=one.raw["createdAt"]) for n, one in enumerate(before[1:])))
-    now = tuple(said(text, id=str(n), createdAt=f"2026-01-29T10:00:0{n + 2}Z") for n, text in enumerate(texts[2:]))
-    keys = {one.text: one.key for one in gone if isinstance(one, Message)}
-    assert {key[1]: first for key, first in renumbered(now, known_of(gone)).items()} == {
-        now[0].text_digest: keys["三"],
-        now[1].text_digest: keys["四"],
-    }
 
 
 # ── always ───────────────────────────────────────────────────────────────────
@@ -187,9 +174,3 @@ def test_reinsert_lost_matches_the_reference_rule_for_any_history(minutes, pick)
     pick.shuffle(history)
     pick.shuffle(lost)
     assert list(reinsert_lost(tuple(history), lost, met)) == one_by_one(history, lost, met)
-
-
-def test_reinsert_lost_restores_thousands_of_messages_in_order():
-    """Looking through the history for each of them took minutes, under the lock that writers wait for."""
-    messages = [spoken(number, number) for number in range(8_000)]
-    assert list(reinsert_lost(tuple(messages[::2]), messages[1::2], [one.id for one in messages])) == messages

@@ -1,7 +1,8 @@
-"""What a person adds to the head of a dated file, and how their editor ends it: the file is whole, and stays as they saved it."""
+"""What a person adds to the head of a dated file, and what editors and formatters make of it: it is whole, and stays as they saved it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,11 @@ from recalld.supervisor.operations.operation import Caller, perform
 from tests.world import World, at, message
 
 BOAT = "小船停在九号码头"
-SAID = [message("1", "2026-01-30T09:00", BOAT), message("2", "2026-01-30T09:01", "wifi 的密码是 plum-otter-1931，客人用。")]
+SAID = [
+    message("1", "2026-01-30T09:00", BOAT),
+    message("2", "2026-01-30T09:01", "wifi 的密码是 plum-otter-1931，客人用。"),
+    message("3", "2026-01-30T09:02", "清单：\n\n\n- 护照\n\n- 充电器"),
+]
 
 
 @pytest.fixture
@@ -51,6 +56,9 @@ OWN: dict[str, Callable[[str], str]] = {
     "a head, and no last newline": lambda text: with_head("tags: [daily]")(text).rstrip("\n"),
     "words below, without a newline": lambda text: f"{text}\n我补一句：第三根柱子旁边",
     "a head, a BOM and CRLF": lambda text: "\ufeff" + with_head("tags:\n- daily")(text).replace("\n", "\r\n"),
+    "no blank lines": lambda text: re.sub(r"\n{2,}", "\n", text),
+    "no blank lines, and CRLF": lambda text: re.sub(r"\n{2,}", "\n", text).replace("\n", "\r\n"),
+    "a blank line below each comment": lambda text: text.replace("-->\n**", "-->\n\n**"),
 }
 
 
@@ -63,10 +71,11 @@ def test_persons_own_head_or_end_is_no_damage_and_stays(world, edit):
     again.settle()
     assert again.verdict()[1]
     ledger = again.fsck()
-    assert (ledger.is_well, ledger.lost, ledger.in_files) == (True, [], 2)
+    assert (ledger.is_well, ledger.lost, ledger.removed, ledger.in_files) == (True, [], 0, 3)
     assert again.repair().set_aside == ()
     assert path.read_bytes() == data
-    assert again.found_texts("小船停在哪里？").count(BOAT) == 1
+    (boat,) = (hit.unit for hit in again.search("小船停在哪里？").hits if hit.unit.text == BOAT)
+    assert again.get(boat.path).text.splitlines()[boat.start - 1] == BOAT
     assert [one.text for one in again.context("小船呢？").history].count(BOAT) == 1
 
 

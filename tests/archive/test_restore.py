@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.archive.quarantine import Quarantine, Unread
+from recalld.supervisor.archive.quarantine import Unread
 from recalld.supervisor.checks.memory import why_unread
 from recalld.supervisor.checks.table import account
-from recalld.supervisor.storage.disk import RealDisk
-from recalld.supervisor.storage.errors import BadFile
-from recalld.supervisor.storage.files import Files
+from recalld.supervisor.protocol.message import History
+from recalld.supervisor.storage.errors import BadFile, Conflict
 from recalld.supervisor.storage.texts import Text
 from tests.world import FaultyDisk, World, message, talk, without
 
@@ -25,6 +25,7 @@ DAMAGED = {
 }
 
 
+@pytest.mark.feature("003.32")
 @pytest.mark.parametrize("data", [*DAMAGED.values(), None], ids=[*DAMAGED, "deleted"])
 def test_restore_history_uses_backup_and_journal_and_keeps_the_bytes(world, data):
     world.write(talk("2026-01-30T09:00", 4))
@@ -144,6 +145,7 @@ def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
         world.restore()
         kept = [path.read_bytes() for path in world.paths.quarantine.iterdir()]
         assert data in kept or world.paths.history.read_bytes() == data
+    assert len(kept) == 10
 
 
 def test_drop_box_knows_a_copy_of_history_without_its_ids(world):
@@ -156,6 +158,35 @@ def test_drop_box_knows_a_copy_of_history_without_its_ids(world):
     world.settle()
     assert len(world.history()) == 4
     assert world.archived_texts() == sorted(raw["text"] for raw in world.history())
+
+
+# ── a change ───────────────────────────────────────────────────────────────
+
+
+def test_history_raises_conflict_when_another_program_keeps_writing(world):
+    world.write(talk("2026-01-31T09:00", 2))
+
+    def change(history: History) -> History:
+        world.add(message(f"m{len(history)}", "2026-01-31T09:30"))
+        return history[1:]
+
+    with pytest.raises(Conflict):
+        world.ws.history.change(change)
+
+
+def test_history_refuses_a_backup_folder_but_allows_a_failed_rename(world):
+    world.write([message("a", "2026-01-30T09:00", "我对花生过敏。")])
+    before = world.paths.history.read_bytes()
+    world.paths.history_backup.mkdir()
+    with pytest.raises(OSError, match="not a regular file"):
+        world.ws.history.change(lambda history: history[:0])
+    assert world.paths.history.read_bytes() == before
+    world.paths.history_backup.rmdir()
+
+    world.reopen(disk=FaultyDisk("rename", number=errno.EIO, refuses=lambda _, path: path.name.endswith(".bak")))
+    world.ws.history.change(lambda history: history[:0])
+    assert world.history() == []
+    assert not list(world.root.glob(".*.tmp"))
 
 
 # ── ids that a program takes away ────────────────────────────────────────────
@@ -191,9 +222,6 @@ def test_intake_tells_the_journal_of_an_id_before_history_has_it(world, is_resto
 # ── very large ────────────────────────────────────────────────────────────────
 
 
-TORN = '[{"id": "半", "text": "写到一'.encode()
-
-
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
 def test_round_reports_a_damaged_history_once_and_runs_the_other_steps(world, data):
     """Nothing is written over a file that a person may still be editing."""
@@ -206,21 +234,3 @@ def test_round_reports_a_damaged_history_once_and_runs_the_other_steps(world, da
     assert world.paths.history.read_bytes() == data
     assert len(world.events.of("history_invalid")) == 1
     assert world.summaries() == ["2026-01-10"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "quarantine"
-
-
-@pytest.fixture
-def quarantine(folder: Path) -> Quarantine:
-    return Quarantine(Files(RealDisk()), folder, limit=10)
-
-
-def test_quarantine_keeps_at_most_ten_copies_of_one_kind(quarantine: Quarantine, folder: Path) -> None:
-    kept = [quarantine.keep("history.json", f"坏了 {n}".encode()) for n in range(30)]
-    assert kept == ["new"] * 10 + ["full"] * 20
-    assert quarantine.keep("history.json", "坏了 9".encode()) == "known"
-    assert quarantine.keep("message", TORN) == "new"
-    assert len(list(folder.iterdir())) == 11

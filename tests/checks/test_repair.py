@@ -18,25 +18,6 @@ def settled(world: World) -> list[str]:
     return world.archived_texts()
 
 
-@pytest.mark.parametrize(
-    "broken", [lambda data: data[:-30], lambda data: b"\0" * len(data), lambda data: data[: len(data) // 2] + b"\0" * 50]
-)
-def test_repair_saves_messages_of_a_broken_file_and_quarantines_it(world, broken):
-    said = settled(world)
-    path = world.root / min(world.dated_files())
-    data = broken(path.read_bytes())
-    path.write_bytes(data)
-    assert not world.fsck().is_sound
-    done = world.repair()
-    assert (done.saved, done.set_aside) == (4, (path.name,))
-    assert data in [kept.read_bytes() for kept in world.paths.quarantine.iterdir()]
-    world.settle()
-    assert world.archived_texts() == said
-    assert world.fsck().is_sound
-    assert not path.exists()  # a name is given once
-    assert world.repair() == Repairs()
-
-
 def test_repair_saves_the_rest_of_a_broken_file_and_fsck_names_the_lost(world):
     said = settled(world)
     world.write([])

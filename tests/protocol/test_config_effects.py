@@ -71,13 +71,6 @@ def wait_after_a_failure(world: World) -> float:
     return round((failure.next_at - failure.failed_at).total_seconds() / 60, 1)
 
 
-def found_time_of_a_message_from_the_future(world: World) -> bool:
-    """Whether a message of two hours ahead is given another time."""
-    world.write([message("m1", "2026-01-31T12:00")])
-    world.intake()
-    return "createdAtFound" in world.history()[0]
-
-
 # ── recall and context ───────────────────────────────────────────────────────
 
 
@@ -166,7 +159,6 @@ def pruned_files_left(world: World) -> int:
 EFFECTS = {
     "archive.interval": Effect(why_due_with_three_messages, {"1h": "interval", "6h": None}),
     "archive.backoff": Effect(wait_after_a_failure, {("10m",): 10, ("1h", "2h"): 60}),
-    "archive.future_limit": Effect(found_time_of_a_message_from_the_future, {"1h": True, "1d": False}),
     "archive.slug": Effect(dated_file, {"ascii": "2026-01-30-huasheng-guomin.md", "hanzi": "2026-01-30-花生-过敏.md"}),
     "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "literal"}),
     "recall.max_keywords": Effect(lambda world: len(world.search("nginx cloudflare certificate rollback").terms), {0: 4, 2: 2}),
@@ -200,10 +192,6 @@ EFFECTS = {
         {"context.history_tokens": 1000},
     ),
     "privacy.personal": Effect(mail_that_is_stored, {False: True, True: False}, {"privacy.redact": "store"}),
-    "privacy.reveal": Effect(
-        lambda world: "hunter2-demo" in block(world, "路由器的密码是 hunter2-demo，别忘了。", question="路由器密码是多少"),
-        {True: True, False: False},
-    ),
     "care.trash_days": Effect(pruned_files_left, {90: 1, 30: 0}),
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from importlib import resources
 
 import pytest
 
 from recalld import Memory, prompts
+from recalld.supervisor.protocol.llm import load_template
 from recalld.supervisor.storage.errors import BadRequest
 
 #: The placeholders of each prompt, as programs of CountBot fill them.
@@ -39,3 +41,15 @@ def test_prompts_of_countbot_are_these_five():
 def test_workspace_prompt_refuses_what_is_no_prompt(world, asked):
     with pytest.raises(BadRequest):
         prompts.workspace_prompt(Memory(world.ws, clock=world.clock), *asked)
+
+
+@pytest.mark.parametrize("save", [lambda data: data.replace(b"\n", b"\r\n"), lambda data: b"\xef\xbb\xbf" + data])
+def test_prompt_of_a_workspace_asks_the_same_however_an_editor_saves_it(world, save):
+    own = (resources.files("recalld.prompts") / "daily-summary.zh.md").read_bytes() + "\n语气要像老朋友。\n".encode()
+    asked = []
+    for data in (own, save(own)):
+        world.put("prompts/daily-summary.zh.md", data)
+        template = load_template("daily-summary", "zh", world.files, world.paths)
+        asked.append(template.fill(date="2026-01-10", messages="材料"))
+    assert "老朋友" in asked[0]
+    assert asked[0] == asked[1]

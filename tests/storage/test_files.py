@@ -149,8 +149,8 @@ def test_replace_refuses_a_file_renamed_into_place_during_sync_or_read(path, cal
     assert path.read_bytes() == THEIRS
 
 
+@pytest.mark.feature("003.27")
 def test_replace_keeps_the_old_file_after_a_short_write(path):
-
     class Lying(RealDisk):
         def write(self, handle: int, data: bytes) -> None:
             super().write(handle, data[1:])
