@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import date, timedelta
 
 import pytest
 
@@ -40,19 +39,6 @@ def test_service_is_ready_and_says_how_things_are(me):
     assert "started" in me.ok("service", "logs", "--lines=20").split()
 
 
-def test_service_goes_on_after_logout_with_lingering(me, machine):
-    unit = me.installed()
-    until(lambda: machine.run("loginctl", "list-sessions", "--no-legend").out.count(me.name) == 0)
-    assert machine.run("pgrep", "-u", me.name, "-f", "recalld -w").code == 0
-    assert unit.show("NRestarts") == "0"
-
-
-def test_service_ends_with_the_session_without_lingering(me, machine):
-    me.ok("init")
-    me.ok("service", "install")
-    until(lambda: machine.run("pgrep", "-u", me.name, "-f", "recalld -w").code == 1)
-
-
 def test_install_outside_of_a_session_leaves_nothing(me, machine):
     me.ok("init")
     until(lambda: machine.run("test", "-e", f"/run/user/{machine.do('id', '-u', me.name).strip()}").code == 1)
@@ -61,15 +47,6 @@ def test_install_outside_of_a_session_leaves_nothing(me, machine):
     assert done.code == 69
     assert "no session of systemd" in done.err
     assert machine.run("test", "-e", f"/home/{me.name}/.config").code == 1
-
-
-def test_uninstall_leaves_the_memory(me):
-    me.installed()
-    me.say(3)
-    assert me.root in me.ok("service", "uninstall")
-    assert me.recalld("service", "status").code == 64
-    assert me.recalld("search", "花生").out.count(WORDS) == 3
-    assert me.run("find", ".config/systemd", "-name", "recalld*").out == ""
 
 
 def test_second_supervisor_ends_and_is_tried_until_the_first_one_has(me, machine):
@@ -84,19 +61,6 @@ def test_second_supervisor_ends_and_is_tried_until_the_first_one_has(me, machine
 
 
 # ── stopped, hanging, killed ─────────────────────────────────────────────────
-
-
-def test_stop_in_the_middle_of_an_archive_run_loses_nothing(me):
-    unit = me.installed()
-    me.say(2500, days=28)
-    until(lambda: me.run("sh", "-c", f"ls '{me.root}'/memory/2026-*.md").out.count("\n") >= 2)
-    assert unit.systemctl("stop").code == 0
-    assert (unit.show("ActiveState"), unit.show("Result")) == ("inactive", "success")
-    ledger = me.json("fsck")
-    assert (ledger["seen"], ledger["lost"], ledger["damage"]) == (2500, [], [])
-    assert unit.systemctl("start").code == 0
-    until(lambda: me.json("status")["unwritten"] == 0, most_s=150)
-    assert me.json("fsck")["inFiles"] == 2500
 
 
 def test_hang_is_ended_by_the_watchdog(me):
@@ -120,24 +84,6 @@ def test_killed_service_starts_again_and_after_the_limit_it_is_told(me):
     done = me.recalld("service", "status")
     assert (done.code, "does not run" in done.err) == (65, True)
     until(lambda: "recalld.service does not run: a signal killed it" in me.run("cat", "heard").out)
-
-
-def test_start_asks_for_more_time_while_a_first_index_is_made(me, machine):
-    me.ok("init")
-    days = [date(2025, 11, 20) + timedelta(n) for n in range(60)]  # from fifty files on its work is in steps
-    lines = [{"role": "user", "text": f"{WORDS} {day}", "createdAt": f"{day}T09:00:00Z"} for day in days]
-    me.ok("append", "--jsonl", stdin="\n".join(map(json.dumps, lines)))
-    me.ok("run", "--once")
-    machine.do("systemd-analyze", "log-level", "debug")
-    try:
-        machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name)
-    finally:
-        machine.do("systemd-analyze", "log-level", "info")
-    said = machine.do("journalctl", "--no-pager", "--boot", "--output=cat", "_PID=1", f"UNIT=recalld@{me.name}.service")
-    told = re.findall(r"notification message.*\((EXTEND_TIMEOUT_USEC=60000000|READY=1)", said)
-    assert told[0] == "EXTEND_TIMEOUT_USEC=60000000"
-    assert told[-1] == "READY=1"
-    machine.do("recalld", "service", "uninstall", "--system", me.name)
 
 
 def test_wrong_configuration_stays_down_with_its_reason(me):

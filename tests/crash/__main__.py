@@ -89,7 +89,6 @@ def parts(first: int, states: int, jobs: int) -> Iterator[tuple[int, list[str], 
             judged += total.states
             counts: dict[str, Any] = {name: getattr(total, name) for name in ("states", "deep", "points", "failures")}
             counts |= {
-                "slowest": round(total.slowest, 1),
                 "cpu": round(seconds, 1),
                 "by workload": dict(sorted(by_name.items())),
             }

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import random
 import signal
-import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -47,8 +46,6 @@ class Report:
     """
     What was explored: *points* crash points, *states* disks judged, *deep* ones among them, *seen* skipped as equal; the
     shortest failure.
-
-    *slowest*: seconds of the processor's time that the longest recovery took.
     """
 
     name: str = ""
@@ -57,7 +54,6 @@ class Report:
     deep: int = 0
     seen: int = 0
     failures: int = 0
-    slowest: float = 0.0
     shortest: Case | None = None
 
     def add(self, case: Case) -> None:
@@ -70,7 +66,6 @@ class Report:
         self.points = max(self.points, other.points)
         self.states, self.seen, self.deep = self.states + other.states, self.seen + other.seen, self.deep + other.deep
         self.failures += other.failures
-        self.slowest = max(self.slowest, other.slowest)
         cases = [case for case in (self.shortest, other.shortest) if case]
         self.shortest = min(cases, key=lambda case: len(case.steps), default=None)
 
@@ -147,14 +142,12 @@ class Explorer:
         self._known[key] = depth
         disk = ModelDisk(outcome.state, record=depth > 0)
         wrong = [f"before recovery: {line}" for line in self.before(disk, acks)] if self.before else []
-        began = time.process_time()
         disk.bare = _Bare(disk, len(acks), depth, self._passed)
         try:
             wrong += _run(self.recover, disk)
             wrong += self.check(disk, [*acks, *disk.acks])
         except _WentOn:
             wrong += disk.locks.breaches
-        report.slowest = max(report.slowest, time.process_time() - began)
         if wrong:
             report.add(_case((*runs, (disk.log, disk.operations, "recovered")), wrong))
         for snapshot in self._inside([*disk.snapshots, disk.end()] if depth else []):

@@ -24,9 +24,9 @@ def main(argv: list[str] | None = None) -> int:
     rounds = Rounds(options.log)
     first = options.seed * 1_000_000 // PART
     numbers = range(first, first + -(-options.cases // PART))
-    for number, faults, slowest in run([number for number in numbers if f"part {number}" not in rounds.done], options.jobs):
+    for number, faults in run([number for number in numbers if f"part {number}" not in rounds.done], options.jobs):
         lives = PART // A_LIFE_IN
-        rounds.add(f"part {number}", faults, readers=PART - lives, lives=lives, slowest=round(slowest, 1))
+        rounds.add(f"part {number}", faults, readers=PART - lives, lives=lives)
         rounds.progress(f"{rounds.total('readers') + rounds.total('lives'):,} cases")
     counts = f"{rounds.total('readers'):,} readers, {rounds.total('lives'):,} lives"
     print(f"{counts}, {rounds.end}")

@@ -11,7 +11,6 @@ import random
 import resource
 import shutil
 import signal
-import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from multiprocessing.pool import ThreadPool
@@ -69,25 +68,20 @@ def fault_of(seed: int, start: Path, place: Path) -> str:
     return ""
 
 
-def part(seeds: range, start: Path, place: Path, at: Any, slowest: Any) -> None:
-    """
-    Do the cases; *at* says which it is at, the file *place*/faults holds what is wrong, a line each.
-
-    *slowest*: seconds of the processor's time that the longest of them took.
-    """
+def part(seeds: range, start: Path, place: Path, at: Any) -> None:
+    """Do the cases; *at* says which it is at, the file *place*/faults holds what is wrong, a line each."""
     signal.signal(signal.SIGPROF, _late)
     for reader in READERS.values():
         reader.read(reader.good)  # what is loaded at its first use is not the first case's time
     for seed in seeds:
         at.value = seed
-        began, largest = time.process_time(), _largest()
+        largest = _largest()
         fault = fault_of(seed, start, place / "case")
         if not fault and (grown := _largest() - largest) > MOST_BYTES:
             fault = f"seed {seed}: it took {grown >> 20} MB of memory"
         if fault:
             with (place / "faults").open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{fault}\n".replace("\n", " ") + "\n")
-        slowest.value = max(slowest.value, time.process_time() - began)
 
 
 def _largest() -> int:
@@ -95,13 +89,13 @@ def _largest() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
-def _done(number: int, start: Path, folder: Path) -> tuple[int, list[str], float]:
+def _done(number: int, start: Path, folder: Path) -> tuple[int, list[str]]:
     """Do a part; a case that ends its process, or hangs in it, is noted, and a further process does the rest."""
     (place := folder / str(number)).mkdir()
-    at, slowest, wrong = _PROCESSES.RawValue("q", number * PART - 1), _PROCESSES.RawValue("d", 0.0), list[str]()
+    at, wrong = _PROCESSES.RawValue("q", number * PART - 1), list[str]()
     while at.value < (number + 1) * PART - 1:
         seeds = range(at.value + 1, (number + 1) * PART)
-        process = _PROCESSES.Process(target=part, args=(seeds, start, place, at, slowest))
+        process = _PROCESSES.Process(target=part, args=(seeds, start, place, at))
         process.start()
         while process.is_alive():
             before = at.value
@@ -114,11 +108,11 @@ def _done(number: int, start: Path, folder: Path) -> tuple[int, list[str], float
     faults = place / "faults"
     wrong += faults.read_text(encoding="utf-8").splitlines() if faults.exists() else []
     shutil.rmtree(place)
-    return number, wrong, slowest.value
+    return number, wrong
 
 
-def run(wanted: Sequence[int], jobs: int) -> Iterator[tuple[int, list[str], float]]:
-    """Do the parts of these numbers, so many at a time; each with what is wrong and its slowest case, as it ends."""
+def run(wanted: Sequence[int], jobs: int) -> Iterator[tuple[int, list[str]]]:
+    """Do the parts of these numbers, so many at a time; each with what is wrong, as it ends."""
     with folder_in_memory("fuzz-") as name, ThreadPool(jobs) as threads:
         start = name / "start"
         maker = _PROCESSES.Process(target=template, args=(start,))  # the index's library has threads

@@ -45,7 +45,7 @@ def _cut(options: argparse.Namespace, rigs: dict[str, Rig], folder: Path, rounds
         cuts = min(options.a_round, options.cuts - rounds.total("cuts"))
         workspace = Cuts(rigs[kind], number, folder / "told", options.control)
         wrong = workspace.run(cuts)
-        rounds.add(f"{kind} seed-{number}", wrong, cuts=cuts, acked=len(workspace.acked), slowest=workspace.calm_s)
+        rounds.add(f"{kind} seed-{number}", wrong, cuts=cuts, acked=len(workspace.acked))
         rounds.progress(f"{rounds.total('cuts')} cuts")
         if options.control and wrong:
             return

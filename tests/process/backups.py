@@ -94,7 +94,7 @@ class BackedUp(Busy):
         # a message of the drop-box is in its file, and in no other place that the judge knows, until it is taken in
         wrong += judged(into, [], calm=False, offered=offered)
         before, *_ = read_folder(into)
-        wrong += [*forked.settle(into, self.environ)[0], *judged(into, promised, offered=offered)]
+        wrong += [*forked.settle(into, self.environ), *judged(into, promised, offered=offered)]
         after, *_ = read_folder(into)
         told = (json.loads(line) for line in after["log.jsonl"][len(before.get("log.jsonl", b"")) :].splitlines())
         wrong += [f"the supervisor told of {one}" for one in told if one["event"] in ODD]

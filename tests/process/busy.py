@@ -48,7 +48,6 @@ class Busy:
             for n in range(2)
         ]
         self.supervisor: forked.Child
-        self.calm_s = 0.0
 
     def init(self) -> None:
         forked.run(self.root, "init", environ=self.environ)
@@ -97,10 +96,8 @@ class Busy:
 
     def settle(self, **environ: str) -> list[str]:
         """Settle everything once nobody lives any more; what is wrong with that, and what was complained of until then."""
-        wrong, self.calm_s = forked.settle(self.root, {**self.environ, **environ})
-        with (
-            self.told
-        ):  # else a child of the next workspace would close it with the rest of this one, and what has its number by then
+        wrong = forked.settle(self.root, {**self.environ, **environ})
+        with self.told:  # else a child of the next workspace would close it, and what has its number by then
             self.told.seek(0)
             told = self.told.read().decode(errors="replace")
         return [*wrong, told[-2000:]] if "Traceback" in told else wrong

@@ -189,15 +189,14 @@ def run(root: Path, *words: str, environ: Mapping[str, str], text: str = "") -> 
         return code, out.read().decode(), told
 
 
-def settle(root: Path, environ: Mapping[str, str]) -> tuple[list[str], float]:
-    """Run until all is settled, as a person would after a crash; what is wrong with that, and how many seconds it took."""
+def settle(root: Path, environ: Mapping[str, str]) -> list[str]:
+    """Run until all is settled, as a person would after a crash; what is wrong with that."""
     until = time.monotonic() + MOST_S
     while True:
         began = time.monotonic()
         code, _, err = run(root, "run", "--until-settled", environ=environ)
         if code != 75 or began > until:  # who was killed may hold the lock for a moment
-            wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
-            return wrong, time.monotonic() - began
+            return [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
         time.sleep(0.2)
 
 

@@ -123,7 +123,7 @@ def main() -> int:
             "vanished": sum(identity.startswith(OURS) for identity in storm.gone),
             "put_back": storm.put_back,
         }
-        rounds.add(f"seed-{found.seed + number}{' rogue' if storm.rogue else ''}", wrong, **counts, slowest=storm.calm_s)
+        rounds.add(f"seed-{found.seed + number}{' rogue' if storm.rogue else ''}", wrong, **counts)
         rounds.progress(f"{rounds.total('appends')} appends")
     said = f"{rounds.total('appends')} acknowledged appends, of these {rounds.total('unmet')} unmet, "
     said += f"{rounds.total('vanished')} of ours vanished, {rounds.total('put_back')} put back"

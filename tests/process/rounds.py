@@ -50,7 +50,7 @@ class Rounds:
             self.done = {one["key"]: one for one in _whole_lines(log)}
 
     def add(self, key: str, wrong: list[str], **counts: Any) -> None:
-        """Note that the part *key* is done, and print at once what is wrong with it; *slowest* counts the seconds of a case."""
+        """Note that the part *key* is done, and print at once what is wrong with it."""
         self.done[key] = {"key": key, "wrong": wrong, "commit": commit(), **counts}
         for sentence in wrong:
             print(f"{key}: {sentence}", flush=True)
@@ -69,11 +69,9 @@ class Rounds:
 
     @property
     def end(self) -> str:
-        """What the last line of a suite ends with: violations, seconds, the slowest case, the commits that it was all done on."""
-        slowest = max(self.done.values(), key=lambda one: float(one.get("slowest", 0)), default={})
+        """What the last line of a suite ends with: violations, seconds, the commits that it was all done on."""
         commits = ", ".join(dict.fromkeys(str(one.get("commit", "of old")) for one in self.done.values()))
-        slow = f"; slowest {slowest['slowest']:.1f} s, {slowest['key']}" if slowest.get("slowest") else ""
-        return f"{self.wrong} violations, {self.seconds:.0f} s{slow}; commit {commits}"
+        return f"{self.wrong} violations, {self.seconds:.0f} s; commit {commits}"
 
     @property
     def seconds(self) -> float:

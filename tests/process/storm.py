@@ -1,5 +1,5 @@
 """
-A SIGKILL storm: supervisor, worker, writers and an editor are killed at random moments; then a calm run, and the judge.
+A SIGKILL storm: supervisor, worker and writers are killed at random moments, beside an editor; then a calm run, and the judge.
 
     python -m tests.process.storm --kills 200
 
@@ -19,11 +19,13 @@ from tests.patience import PATIENCE_S
 from tests.process import forked
 from tests.process.busy import Busy, judged
 from tests.process.command import fill
-from tests.process.editor import Saves, edit
+from tests.process.editor import Editor
 from tests.process.rounds import Rounds, folder_in_memory, options_of
 
-VICTIMS = ("supervisor", "supervisor", "worker", "worker", "both", "writer", "editor")
+VICTIMS = ("supervisor", "supervisor", "worker", "worker", "both", "writer")
 _PAUSE_S = 0.005
+#: Edits in one pause.
+_EDITS = 0.02
 
 
 class Storm(Busy):
@@ -31,13 +33,10 @@ class Storm(Busy):
 
     def __init__(self, folder: Path, seed: int) -> None:
         super().__init__(folder / "workspace", seed, folder / "told")
-        self.seed = seed
-        self.saves = Saves()
+        self.editor = Editor(self.root, self.random)
         self.pipe = os.pipe() if self.random.random() < 0.5 else (-1, -1)
         if self.pipe[1] >= 0:
             fill(self.pipe[1])
-        self.editor: forked.Child
-        self.edits: forked.Acknowledged
         self.wrong: list[str] = []
         self.attacked = 0  # archive runs before the calm one
 
@@ -47,9 +46,11 @@ class Storm(Busy):
         """Start the supervisor; where its output goes to, nobody may be reading."""
         self.supervisor = self.start("run", files=(-1, self.pipe[1]))
 
-    def _open_editor(self) -> None:
-        self.edits = forked.Acknowledged(self.saves.note)
-        self.editor = self.fork(edit(self.root, self.seed, 0.25), (-1, self.edits.out))
+    def _edit(self) -> None:
+        """Have a file edited now and then; one that recalld takes away meanwhile is not."""
+        if self.random.random() < _EDITS:
+            with contextlib.suppress(FileNotFoundError):
+                self.editor.edit()
 
     def workers(self) -> list[int]:
         """The living worker processes that our supervisor started."""
@@ -62,7 +63,7 @@ class Storm(Busy):
     # ── the storm ────────────────────────────────────────────────────────────
 
     def kill_something(self) -> bool:
-        """Kill the supervisor, its worker, both, a writer or the editor; False where none lived."""
+        """Kill the supervisor, its worker, both, or a writer; False where none lived."""
         victim = self.random.choice(VICTIMS)
         workers = self.workers() if victim in ("worker", "both") else []
         for pid in workers:
@@ -74,9 +75,6 @@ class Storm(Busy):
             self._supervise()
         if victim == "writer" and (writer := self.random.choice(self.feeders).process) and writer.poll() is None:
             killed |= self._kill("writer", writer)
-        if victim == "editor":
-            killed |= self._close_editor()
-            self._open_editor()
         return killed
 
     def _kill(self, name: str, process: forked.Child) -> bool:
@@ -89,27 +87,20 @@ class Storm(Busy):
             self.wrong.append(f"the {name} was killed and ended with {code}")
         return True
 
-    def _close_editor(self) -> bool:
-        killed = self._kill("editor", self.editor)
-        self.edits.end()
-        return killed
-
     def run(self, kills: int, pause_s: float = 0.1) -> list[str]:
         """The violations after *kills* kills, *pause_s* apart on average, and a calm run."""
         self._supervise()
-        self._open_editor()
         killed = 0
         due = time.monotonic() + pause_s
         until = time.monotonic() + PATIENCE_S + 10 * kills * pause_s
         # a starved supervisor may come to no archive run between two kills: the calm run archives then
         while killed < kills or (not self.archived and time.monotonic() < until):
             self.feed(0.2)
-            self.edits.read()
+            self._edit()
             if killed < kills and time.monotonic() >= due:
                 killed += self.kill_something()
                 due = time.monotonic() + self.random.uniform(0, 2 * pause_s)
             time.sleep(_PAUSE_S)
-        self._close_editor()
         for feeder in self.feeders:
             feeder.end()
             self.wrong += [f"a writer ended by itself with {code}" for code in feeder.codes if code not in (0, 75, -9)]
@@ -123,8 +114,8 @@ class Storm(Busy):
                 os.close(number)
         forked.end_orphans()
         wrong = self.settle(RECALLD_WORKER_LEASE="120s")  # a worker that the machine lets wait is no dead one
-        lost = [f"{path} does not hold what was saved last" for path in self.saves.missing(self.root)]
-        return [*wrong, *lost, *judged(self.root, self.acked, offered=self.offered, touched_paths=self.saves.paths)]
+        lost = [f"{path} does not hold what was saved last" for path in self.editor.missing()]
+        return [*wrong, *lost, *judged(self.root, self.acked, offered=self.offered, touched_paths=self.editor.saved.keys())]
 
 
 def _lives(pid: str) -> bool:
@@ -148,8 +139,8 @@ def main() -> int:
             storm = Storm(folder, seed)
             storm.init()
             wrong = storm.run(kills)
-            counts = {"kills": kills, "acked": len(storm.acked), "saves": storm.saves.count, "archived": storm.attacked}
-        rounds.add(f"seed-{seed}", wrong, **counts, slowest=storm.calm_s)
+            counts = {"kills": kills, "acked": len(storm.acked), "saves": storm.editor.count, "archived": storm.attacked}
+        rounds.add(f"seed-{seed}", wrong, **counts)
         rounds.progress(f"{rounds.total('kills')} kills")
     said = f"{rounds.total('kills')} kills, {rounds.total('acked')} acknowledged messages, {rounds.total('saves')} saves"
     print(f"{said}, {rounds.total('archived')} archive runs, {rounds.end}")

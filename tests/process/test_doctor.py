@@ -1,7 +1,7 @@
 """
 `recalld doctor`: a table of broken set-ups, made for real; what is broken is found, nothing else, and nothing is changed.
 
-What needs no process, no disk and no server is a fault of tests/checks/test_table.py.
+What needs no process and no server is a fault of tests/checks/test_table.py.
 """
 
 from __future__ import annotations
@@ -71,25 +71,6 @@ class Broken:
             (folder / name).write_bytes(data)
         self.environ["XDG_CONFIG_HOME"] = str(self.root.parent / "config")
         return folder
-
-    def on_disk(self, options: str) -> None:
-        """Have the workspace on a disk of its own."""
-        needs_root()
-        kept = self.root.with_name("kept")
-        self.root.rename(kept)
-        self.root.mkdir()
-        if subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "recalld-doctor", self.root], check=False
-        ).returncode:
-            pytest.skip("no file system can be mounted here")
-        self.ending.callback(subprocess.run, ["umount", self.root], check=True)
-        shutil.copytree(kept, self.root, dirs_exist_ok=True)
-
-    def leave_free(self, count: int) -> None:
-        """Fill the disk but for so many bytes."""
-        found = os.statvfs(self.root)
-        with (self.root / "full").open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize - count)
 
     def program(self, name: str, metadata: str) -> None:
         """Have another program installed beside recalld."""
@@ -184,21 +165,6 @@ def by_another_user(it: Broken) -> None:
         pytest.skip("another user can't run what is installed here")
 
 
-def a_disk_that_is_full(it: Broken) -> None:
-    it.on_disk("size=100m")
-    it.leave_free(1 << 20)
-
-
-def a_disk_with_little_room(it: Broken) -> None:
-    it.on_disk("size=100m")
-    it.leave_free(8 << 20)
-
-
-def a_disk_that_is_read_only(it: Broken) -> None:
-    it.on_disk("size=1g")
-    subprocess.run(["mount", "-o", "remount,ro", it.root], check=True)
-
-
 def a_history_that_is_cut_off(it: Broken) -> None:
     os.truncate(it.root / "history.json", 100)
 
@@ -250,10 +216,7 @@ BROKEN: dict[str, tuple[Callable[[Broken], object], set[tuple[str, str]]]] = {
     "files that all may read": (files_that_all_may_read, {("rights", "odd")}),
     "files that their owner may not read": (files_that_their_owner_may_not_read, {("rights", "bad")}),
     "notes outside the workspace": (lambda it: (it.root / "memory" / "笔记").symlink_to(it.root.parent), {("links", "odd")}),
-    "a disk that is full": (a_disk_that_is_full, {("disk", "bad")}),
     "folders that their owner may not write to": (folders_that_their_owner_may_not_write_to, {("rights", "bad")}),
-    "a disk with little room": (a_disk_with_little_room, {("disk", "odd")}),
-    "a disk that is read only": (a_disk_that_is_read_only, {("status", "bad")}),
     "days of no chosen zone": (lambda it: it.write("recalld.toml", ""), {("clock", "odd")}),
     "a quarantine that is full": (a_quarantine_that_is_full, {("files", "odd")}),
     "two long term files": (two_long_term_files, {("long-term file", "odd")}),
@@ -343,27 +306,6 @@ def test_doctor_says_how_a_forgotten_restart_is_made_up_for(has_service, mend, b
         broken.installed()
     code, out = examined(broken)
     assert (code, out.count("\n"), "recalld 9.9 is installed" in out, mend in out) == (65, 2, True, True)
-
-
-def test_status_tells_of_a_service_that_is_down_as_doctor_does(broken: Broken):
-    a_service_that_does_not_run(broken)
-    done = broken.recalld("status", **broken.environ)
-    assert done.code == 65
-    assert "all is well" not in done.out
-    (sentence,) = done.out.partition("\n\n")[0].splitlines()
-    assert "`recalld service restart` starts it, `recalld service status` says why" in sentence
-    assert sentence in examined(broken)[1]
-    broken.supervised()
-    assert broken.recalld("status", **broken.environ).out.startswith("all is well; the supervisor runs.\n")
-
-
-def test_status_tells_where_nothing_can_be_written_as_doctor_does(broken: Broken):
-    folders_that_their_owner_may_not_write_to(broken)
-    words = ("-w", str(broken.root), "status")
-    done = ended(broken.recalld.start(*words, before=broken.before, **broken.environ))
-    (sentence,) = done.out.partition("\n\n")[0].splitlines()
-    assert done.code == 65
-    assert sentence in examined(broken)[1]
 
 
 def test_doctor_never_prints_the_key(broken: Broken):

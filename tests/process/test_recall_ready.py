@@ -1,4 +1,4 @@
-"""A real supervisor keeps recall ready: a saved file is found over the socket, an input has its context in turns/."""
+"""A real supervisor keeps recall ready: what is saved or added is found at once, an input has its context in turns/."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.locate import folder_id
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, until
@@ -141,3 +142,25 @@ def test_supervisor_exits_cleanly_on_sigterm_during_the_first_indexing(running):
     assert (code, "Traceback" in said) == (0, False)
     running.begin()
     until(lambda: running.finds("nas599", "nas599"))
+
+
+def test_each_message_is_found_at_once_while_a_supervisor_files_them(running):
+    memory = Memory(running.root)
+    for n in range(130):
+        memory.append([{"role": "assistant", "text": f"the code of locker {n * 7919} is tango{n * 104729}"}])
+        assert running.finds(f"code of locker {n * 7919}", f"tango{n * 104729}"), n
+        assert n < 100 or running.finds(f"code of locker {(n - 99) * 7919}", f"tango{(n - 99) * 104729}"), n
+    assert list((running.root / "memory").glob("*.md"))
+
+
+@pytest.mark.parametrize("runs", [False, True], ids=["alone", "beside a supervisor"])
+def test_archive_writes_everything_now(recalld, runs):
+    fact = "the wifi password of the cabin is plum-orchid-77"
+    recalld("append", "--jsonl", stdin=f'{{"role": "user", "text": "{fact}"}}\n{{"role": "user", "text": "rain?"}}\n')
+    with recalld.supervised() if runs else contextlib.nullcontext():
+        done = recalld("run", "--once", "--json")
+        (name,) = [path.name for path in (recalld.root / "memory").glob("*.md")]
+        assert (done.code, json.loads(done.out)) == (0, {"archived": 2, "files": [name]})
+        assert f"[memory/{name}#L" in recalld("inject", "--query", "what is the wifi password?").out
+        assert not (recalld.root / ".recalld" / "archive.now").exists()
+        assert json.loads(recalld("run", "--once", "--json").out) == {"archived": 0, "files": []}

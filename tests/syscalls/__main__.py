@@ -54,7 +54,7 @@ def _work(options: argparse.Namespace, cases: Iterator[Case], rounds: Rounds) ->
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for verdict in (future.result() for future in done):
-                rounds.add(verdict.key, verdict.wrong, trials=verdict.trials, slowest=round(verdict.seconds, 1))
+                rounds.add(verdict.key, verdict.wrong, trials=verdict.trials)
             rounds.progress(f"{rounds.total('trials')} trials")
 
 

@@ -51,12 +51,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case: how many trials it was, and what was wrong; *seconds* of the slowest command."""
+    """What came of a case: how many trials it was, and what was wrong."""
 
     key: str
     trials: int
     wrong: list[str]
-    seconds: float
 
 
 class Sweep:
@@ -96,7 +95,7 @@ class Sweep:
         stage, root = self.stages[name], self._root()
         stage.copy(root)
         out = self._traced(stage, root)
-        wrong = [*forked.settle(root, ENVIRON)[0], *stage.judge(root, out.out)]
+        wrong = [*forked.settle(root, ENVIRON), *stage.judge(root, out.out)]
         if out.code or out.err or wrong:
             raise AssertionError(f"{name} goes wrong without a fault: {out.code} {out.err} {wrong}")
         return calls(out.trace, root)
@@ -110,8 +109,7 @@ class Sweep:
         out = self._traced(stage, root, case)
         wrong = self._fault_wrong(case, out)
         if case.seed is None or wrong:
-            calm, calm_s = ([], 0.0) if wrong else forked.settle(root, ENVIRON)
-            return Verdict(case.key, 1, wrong or [*calm, *stage.judge(root, out.out)], max(calm_s, out.seconds))
+            return Verdict(case.key, 1, wrong or [*forked.settle(root, ENVIRON), *stage.judge(root, out.out)])
         return self._pairs(case, stage, root, out)
 
     def _pairs(self, case: Case, stage: Stage, root: Path, first: Outcome) -> Verdict:
@@ -122,16 +120,15 @@ class Sweep:
         recovery = Stage("recovery", ("run", "--until-settled", "--no-worker"), wreck, stage.promised)
         found = [call for call in calls(self._traced(recovery, root).trace, root) if call.changes]
         chosen = random.Random(f"{case.key}").sample(found, min(len(found), self.pairs_a_kill))
-        wrong, slowest = [], 0.0
+        wrong = []
         for call in chosen:
             recovery.copy(root)
             second = Case("recovery", "kill", call)
             out = self._traced(recovery, root, second)
-            calm, calm_s = forked.settle(root, ENVIRON)
-            slowest = max(slowest, calm_s, out.seconds)
+            calm = forked.settle(root, ENVIRON)
             said = self._fault_wrong(second, out) or [*calm, *stage.judge(root, first.out)]
             wrong += [f"then {call.name}#{call.nth}: {sentence}" for sentence in said]
-        return Verdict(case.key, len(chosen), wrong, slowest)
+        return Verdict(case.key, len(chosen), wrong)
 
     def _traced(self, stage: Stage, root: Path, case: Case | None = None) -> Outcome:
         run = stage.run(root)
