@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tests.crash.explorer import Explorer, Report
-from tests.crash.proof import table
+from tests.crash.mutants import table
 from tests.crash.workload import Workload
 from tests.crash.workloads import WORKLOADS
 from tests.gate import without_comparison

@@ -10,14 +10,12 @@ import pytest
 from recalld.supervisor.storage.errors import SupervisorError
 from tests.crash.explorer import Explorer
 from tests.crash.model_disk import ModelDisk
-from tests.crash.mutants import MUTANTS, Mutant
+from tests.crash.mutants import MUTANTS, Mutant, prove, shown_by
 from tests.crash.program import NotCalm, Program
-from tests.crash.proof import prove, shown_by
 from tests.crash.working import TwoWorkers
 from tests.crash.workload import Workload
 from tests.crash.workloads import WORKLOADS
-from tests.pool.couriers import carried, courier_of
-from tests.pool.memory_pool import PoolInMemory
+from tests.pool.memory_pool import PoolInMemory, carried, courier_of
 
 pytestmark = pytest.mark.proof
 

@@ -18,8 +18,7 @@ from recalld.supervisor.protocol.task import Result, Task, task_id
 from recalld.supervisor.storage.files import Files, digest_of
 from recalld.worker.providers import Extractive
 from tests.crash.model_disk import ModelDisk
-from tests.pool.couriers import Stepped
-from tests.pool.memory_pool import SEAL, MemoryHold, PoolInMemory
+from tests.pool.memory_pool import SEAL, MemoryHold, PoolInMemory, Stepped
 
 NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
 _FILE = "2026-01-28-deploy.md"

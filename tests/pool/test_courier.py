@@ -15,8 +15,7 @@ from recalld.supervisor.pool.cargo import Seal, refusal, unpacked
 from recalld.worker.providers import NoCall
 from tests.gate import without_comparison
 from tests.patience import PATIENCE_S
-from tests.pool.couriers import Stepped, carried, courier_of
-from tests.pool.memory_pool import SEAL, PoolInMemory
+from tests.pool.memory_pool import SEAL, PoolInMemory, Stepped, carried, courier_of
 from tests.simulation.model import ScriptedModel
 from tests.world import WITH_MODEL, World, at, message_on
 

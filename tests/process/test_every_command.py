@@ -1,22 +1,17 @@
-"""Each command once: it ends well, and answers `--json` with the keys that it has for good; and the command that is installed."""
+"""Each command once: it ends well, and answers `--json` with the keys that it has for good."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import Final
 
 import pytest
 
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, HIDDEN
 from recalld.supervisor.interfaces.cli.parser import Group
+from tests.process.command import Command
 
-#: What a person types.
-INSTALLED: Final = Path(sys.executable).with_name("recalld")
 HIT: Final = ["path", "startLine", "endLine", "snippet", "id", "score"]
 FSCK: Final = [
     "seen",
@@ -148,11 +143,8 @@ def test_command_answers_json_in_one_line_with_the_promised_keys(talked, name):
 
 
 def test_connect_makes_no_workspace_where_no_client_can_be_connected(tmp_path):
-    (tmp_path / ".codex").mkdir()
-    (tmp_path / ".codex/config.toml").write_text("= no TOML\n")
-    environ = {**os.environ, "HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / ".codex")}
-    command = [INSTALLED, "-w", tmp_path / "记忆", "connect", "codex", "--yes"]
-    done = subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert (done.returncode, (tmp_path / "记忆").exists()) == (65, False)
-    assert "记忆" not in done.stdout
-    assert (tmp_path / ".codex/config.toml").read_text() == "= no TOML\n"
+    (tmp_path / "config.toml").write_text("= no TOML\n")
+    done = Command(tmp_path / "记忆")("connect", "codex", "--yes", CODEX_HOME=str(tmp_path))
+    assert (done.code, "记忆" in done.out) == (65, False)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.toml"]
+    assert (tmp_path / "config.toml").read_text() == "= no TOML\n"

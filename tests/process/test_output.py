@@ -86,22 +86,6 @@ def test_worker_leaves_nobody_behind_when_it_is_killed(recalld, language):
     assert not any(map(RealDisk().is_locked, locks))
 
 
-NO_SPACE = "standard output could not be read or written: No space left on device; check the disk and its free space."
-STREAMS = [
-    (">&-", "append --role user --text 猫", 74, "standard output is closed: the ids of what was added can't be printed."),
-    ("<&-", "append --jsonl", 64, "--jsonl: standard input is closed."),
-    (">/dev/full", "status", 74, NO_SPACE),
-    (">/dev/full", "append --role user --text 猫", 74, NO_SPACE),
-]
-
-
-@pytest.mark.parametrize(("stream", "words", "code", "why"), STREAMS)
-def test_command_says_which_stream_fails_it(recalld, stream, words, code, why):
-    shell = ["sh", "-c", f'exec "$@" {stream}', "sh"]
-    done = ended(recalld.start("-w", str(recalld.root), *words.split(), before=shell))
-    assert (done.code, done.err) == (code, f"recalld: {why}\n")
-
-
 def test_forget_forgets_though_nobody_reads_what_it_prints(recalld):
     recalld("init")
     recalld("append", "--role", "user", "--text", "保险柜的密码是山茶花七八三一")

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.interfaces.locate import folder_id
+from recalld.supervisor.interfaces.locate import ask_supervisor
 from tests.patience import PATIENCE_S
 from tests.process.command import Command, until
 from tests.world import message
@@ -46,13 +45,7 @@ class Running(Command):
     def ask(self, *argv: str) -> dict[str, Any] | None:
         """What the supervisor answers at its socket, None where nobody is there or the command is left to the client."""
         environ = {key: value for key, value in self.environ.items() if key.startswith("RECALLD_")}
-        request = {"version": 4, "argv": list(argv), "env": environ, "folder": folder_id(str(self.root))}
-        with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
-            line.connect(str(self.root / ".recalld" / "socket"))
-            line.sendall(json.dumps(request).encode() + b"\n")
-            _, _, answer = b"".join(iter(lambda: line.recv(1 << 16), b"")).partition(b"\n")  # the first line acknowledges
-            return json.loads(answer) if answer else None
-        return None
+        return ask_supervisor(str(self.root), {"argv": list(argv), "env": environ}, PATIENCE_S)[0]
 
     def finds(self, question: str, words: str) -> bool:
         answer = self.ask("search", "--json", question)

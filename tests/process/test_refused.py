@@ -144,12 +144,13 @@ def test_a_workspace_that_a_user_may_not_use_is_a_matter_of_rights(recalld, with
 
 
 @pytest.mark.parametrize("words", [["run"], ["run", "--until-settled"], ["init"]], ids=" ".join)
-def test_command_refused_for_its_configuration_leaves_no_new_workspace(tmp_path, words):
-    new = Command(tmp_path / "新的")
-    for environ in ({"RECALLD_LLM_PROVIDER": "gpt"}, {"RECALLD_ARCHIVE_TIMEZONE": "Mars/Olympus"}):
-        done = new(*words, **environ)
-        assert (done.code, done.err.count("\n")) == (78, 1)
-        assert [*tmp_path.iterdir()] == []
+def test_command_refused_for_its_configuration_makes_nothing(recalld, tmp_path, words):
+    (recalld.root / "recalld.toml").write_text("budget = 1\n", encoding="utf-8")
+    shutil.rmtree(recalld.root / "prompts")
+    before = sorted(tmp_path.rglob("*"))
+    for refused in (recalld(*words), Command(tmp_path / "新的")(*words, RECALLD_LLM_PROVIDER="gpt")):
+        assert (refused.code, refused.err.count("\n")) == (78, 1)
+        assert sorted(tmp_path.rglob("*")) == before
 
 
 #: What `append` says before the reason.
@@ -191,19 +192,6 @@ def test_append_leaves_the_limit_of_a_wrong_configuration_to_the_intake(recalld:
     assert [datetime.fromisoformat(said["createdAt"]) for said in kept] == [datetime.fromisoformat(ahead)] * 2
 
 
-def test_command_refused_for_its_configuration_adds_nothing_to_a_folder(recalld):
-    (recalld.root / "recalld.toml").write_text("budget = 1\n", encoding="utf-8")
-    shutil.rmtree(recalld.root / "prompts")
-    before = sorted(recalld.root.rglob("*"))
-    for words in (["run"], ["init"]):
-        done = recalld(*words)
-        assert (done.code, done.err) == (
-            78,
-            "recalld: budget: there is no such key; docs/reference/configuration.md lists what there is.\n",
-        )
-    assert sorted(recalld.root.rglob("*")) == before
-
-
 #: The program of a process in which the system starts no thread: none has room for so large a stack. Its first argument is the module.
 _NO_THREAD = (
     "import runpy, sys, threading; threading.stack_size(1 << 47); sys.argv[:3] = [sys.argv[2]]; "
@@ -213,14 +201,8 @@ _NO_THREAD = (
 
 @pytest.mark.parametrize("words", [("run",), ("mcp",)], ids=lambda words: words[0])
 def test_command_ends_with_71_where_no_thread_starts(recalld: Command, words: tuple[str, ...]) -> None:
-    english = ended(recalld.start("-w", str(recalld.root), *words, options=("-c", _NO_THREAD)))
-    chinese = ended(recalld.start("-w", str(recalld.root), *words, options=("-c", _NO_THREAD), RECALLD_LANGUAGE="zh"))
-    assert (english.code, chinese.code) == (71, 71)
-    assert english.err.strip().split(": ", 1)[1].startswith("the system starts no more processes and threads: ")
-    assert (
-        chinese.err.strip()
-        == "recalld: 系统无法再启动进程或线程：资源暂时不足；请结束别的程序，或提高进程数（ulimit -u）或内存的上限。"
-    )
+    done = ended(recalld.start("-w", str(recalld.root), *words, options=("-c", _NO_THREAD), RECALLD_LANGUAGE="zh"))
+    assert (done.code, done.err.startswith("recalld: 系统无法再启动进程或线程：")) == (71, True)
     assert not (recalld.root / ".recalld" / "socket").exists()  # nobody is there to answer at it
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 QUESTION = "我对什么过敏？"
 SAID = [{"role": "user", "content": QUESTION}]
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 TOOL = {"name": "look", "description": "看", "parameters": {"type": "object", "properties": {}}}
 
 
@@ -33,12 +32,6 @@ def openai_chat_stream(url: str, key: str) -> Any:
     return "".join(one.choices[0].delta.content or "" for one in pieces)
 
 
-def openai_picture(url: str, key: str) -> Any:
-    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
-    said = [{"role": "user", "content": [{"type": "text", "text": QUESTION}, picture]}]
-    return openai_of(url, key).chat.completions.create(model="m", messages=said).choices[0].message.content
-
-
 def openai_tools(url: str, key: str) -> Any:
     client, tools = openai_of(url, key), [{"type": "function", "function": TOOL}]
     first = client.chat.completions.create(model="m", messages=SAID, tools=tools).choices[0].message
@@ -50,10 +43,6 @@ def openai_tools(url: str, key: str) -> Any:
 def openai_responses_stream(url: str, key: str) -> Any:
     events = openai_of(url, key).responses.create(model="m", input=SAID, stream=True)
     return "".join(one.delta for one in events if one.type == "response.output_text.delta")
-
-
-def openai_models(url: str, key: str) -> Any:
-    return [one.id for one in openai_of(url, key).models.list()]
 
 
 def anthropic_of(url: str, key: str) -> Any:
@@ -103,7 +92,7 @@ def llamaindex_chat(url: str, key: str) -> Any:
 CLIENTS = {
     one.__name__: one
     for one in (
-        *(openai_chat, openai_chat_stream, openai_picture, openai_tools, openai_responses_stream, openai_models),
+        *(openai_chat, openai_chat_stream, openai_tools, openai_responses_stream),
         *(anthropic_stream, anthropic_tools, llm_prompt, litellm_completion, llamaindex_chat),
     )
 }

@@ -26,16 +26,7 @@ from tests.world import WITHOUT_MODEL
 WINDOW = 8192
 SETTINGS = f"[recall]\ntimeout_ms = 5000\n[context]\nwindow_tokens = {WINDOW}\n"
 FACTS = [f"{place}的{thing}" for place, thing in product(("厨房", "车库", "阁楼", "书房", "仓库"), ("灯泡", "窗帘", "柜子", "地毯", "花盆", "水管", "插座", "书架", "风扇", "钟"))]  # fmt: skip
-SMALL = (
-    "今天风很大",
-    "邻居家在装修",
-    "路上堵车了",
-    "中午吃了面条",
-    "猫又打翻了水杯",
-    "下午开了两个会",
-    "晚上看了球赛",
-    "楼下新开了面包店",
-)
+SMALL = ("今天风很大", "邻居家在装修", "路上堵车了", "中午吃了面条", "猫又打翻了水杯", "下午开了两个会")
 
 
 class LongTalk(NamedTuple):

@@ -102,12 +102,8 @@ class Stage:
         acked = [*self.promised, *(added[line] for line in out.split() if line in added)]
         offered, touched = {one.text for one in (*self.promised, *self.adds)}, {EDITED} & self.own.keys()
         now = datetime.fromisoformat(NOW)
-        given = Given.of_writers(now, ZONE, by_writer=True, offered=offered, touched_paths=touched)
-        whole = [
-            path for path, data in self.own.items() if (root / path).exists() and (root / path).read_bytes().startswith(data)
-        ]
-        changed = [f"a person's {path} was changed" for path in self.own if path not in whole]
-        return [*check_folder(root, acked, given), *changed]
+        given = Given.of_writers(now, ZONE, by_writer=True, offered=offered, touched_paths=touched, kept=self.own)
+        return check_folder(root, acked, given)
 
 
 class Held(Worker):
