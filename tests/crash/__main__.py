@@ -13,10 +13,8 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import sys
-import time
-from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tests.crash.explorer import Explorer, Report
 from tests.crash.mutants import table
@@ -65,34 +63,24 @@ def explore(workload: Workload, states: int) -> Report:
     return total
 
 
-def _one(job: tuple[int, type[Workload]]) -> tuple[str, Report, float]:
+def _one(job: tuple[int, type[Workload]]) -> Report:
     """Do one workload of the part with this seed."""
     seed, kind = job
-    began = time.process_time()
     report = explore(kind(seed=seed), SHARE)
     gc.collect()  # what was judged is not needed any more, and the next job has its own
-    return kind.__name__, report, time.process_time() - began
+    return report
 
 
-def parts(first: int, states: int, jobs: int) -> Iterator[tuple[int, list[str], dict[str, Any]]]:
-    """Explore part after part, from the seed *first* on, until so many states were judged: seed, what fails, counts."""
+def parts(first: int, states: int, jobs: int) -> Iterator[tuple[int, list[str], Report]]:
+    """Explore part after part, from the seed *first* on, until so many states were judged: seed, what fails, the report."""
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=20) as pool:
         judged, seed = 0, first
         while judged < states:
-            total, seconds = Report("all"), 0.0
-            by_name: defaultdict[str, int] = defaultdict(int)
-            todo = [(seed, kind) for kind in reversed(WORKLOADS)]
-            for name, report, spent in pool.imap_unordered(_one, todo, chunksize=1):
+            total = Report("all")
+            for report in pool.imap_unordered(_one, [(seed, kind) for kind in reversed(WORKLOADS)], chunksize=1):
                 total.join(report)
-                by_name[name] += report.states
-                seconds += spent
             judged += total.states
-            counts: dict[str, Any] = {name: getattr(total, name) for name in ("states", "deep", "points", "failures")}
-            counts |= {
-                "cpu": round(seconds, 1),
-                "by workload": dict(sorted(by_name.items())),
-            }
-            yield seed, [str(total.shortest)] if total.shortest else [], counts
+            yield seed, [str(total.shortest)] if total.shortest else [], total
             seed += 1
 
 
@@ -107,13 +95,9 @@ def main(argv: list[str] | None = None) -> int:
         return table(found.jobs)
     rounds = Rounds(found.log)
     first = max((int(part["seed"]) for part in rounds.done.values()), default=found.seed - 1) + 1
-    for seed, wrong, counts in parts(first, found.states - rounds.total("states"), found.jobs):
-        rounds.add(f"part {seed}", wrong, seed=seed, **counts)
-        each = ", ".join(f"{name} {count}" for name, count in counts["by workload"].items()) if seed == found.seed else ""
-        print(
-            f"part {seed}: {counts['states']} states, {counts['failures']} failures, {counts['cpu']} s of cpu {each}",
-            flush=True,
-        )
+    for seed, wrong, report in parts(first, found.states - rounds.total("states"), found.jobs):
+        rounds.add(f"part {seed}", wrong, seed=seed, states=report.states, deep=report.deep, failures=report.failures)
+        print(f"part {seed}: {report.states} states, {report.failures} failures", flush=True)
     deep = f"{rounds.total('deep')} of them after crashes two and three deep in a recovery"
     counts = f"{rounds.total('states')} states, {deep}, {rounds.total('failures')} failures"
     print(f"{counts} in {len(rounds.done)} parts, {rounds.end}")

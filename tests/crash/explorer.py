@@ -44,15 +44,12 @@ class Case:
 @dataclass(slots=True)
 class Report:
     """
-    What was explored: *points* crash points, *states* disks judged, *deep* ones among them, *seen* skipped as equal; the
-    shortest failure.
+    What was explored: *states* disks judged, *deep* ones among them; the shortest failure.
     """
 
     name: str = ""
-    points: int = 0
     states: int = 0
     deep: int = 0
-    seen: int = 0
     failures: int = 0
     shortest: Case | None = None
 
@@ -63,14 +60,13 @@ class Report:
 
     def join(self, other: Report) -> None:
         """Add what another exploration found."""
-        self.points = max(self.points, other.points)
-        self.states, self.seen, self.deep = self.states + other.states, self.seen + other.seen, self.deep + other.deep
+        self.states, self.deep = self.states + other.states, self.deep + other.deep
         self.failures += other.failures
         cases = [case for case in (self.shortest, other.shortest) if case]
         self.shortest = min(cases, key=lambda case: len(case.steps), default=None)
 
     def __str__(self) -> str:
-        head = f"{self.name}: {self.points} crash points, {self.states} states, {self.seen} equal ones skipped, {self.failures} failures"
+        head = f"{self.name}: {self.states} states, {self.failures} failures"
         return f"{head}\n{self.shortest}" if self.shortest else head
 
 
@@ -109,7 +105,6 @@ class Explorer:
             report.add(_case(((disk.log, disk.operations, "the run itself"),), wrong))
             return report
         for snapshot in self._drawn([*disk.snapshots, disk.end()]):
-            report.points += 1
             self._crash(
                 snapshot, self.limit, disk.acks[: snapshot.acks], ((disk.log, snapshot.number, ""),), self.depth, report
             )
@@ -135,7 +130,6 @@ class Explorer:
         shown = (fingerprint(state.inodes, state.live), len(acks))
         key = (*shown, owed(state.inodes, state.live, state.pending) if depth else 0)
         if self._known.get(key, -1) >= depth:
-            report.seen += 1
             return
         report.states += shown not in self._shown
         self._shown.add(shown)

@@ -19,12 +19,11 @@ _OF_CHAT = re.compile(r"chat-[0-9a-f]{16}\.lock")
 
 
 class LockWatch:
-    """What is held now, and the breaches so far; *with_history* is what was done while history's lock was held."""
+    """What is held now, and the breaches so far."""
 
     def __init__(self) -> None:
         self.held: list[str] = []
         self.breaches: list[str] = []
-        self.with_history: list[str] = []
 
     def take(self, path: str) -> None:
         name = _short(path)
@@ -48,7 +47,6 @@ class LockWatch:
         """Note what is done to *path*; under history's lock no Markdown is written and memory/ is not looked through."""
         if not any(_short(held) == "history.json.lock" for held in self.held):
             return
-        self.with_history.append(f"{call} {path}")
         under_memory = path == "memory" or path.startswith("memory/")
         if (call == "names" and under_memory) or (call != "names" and (under_memory or path.endswith(".md"))):
             self.breaches.append(f"{call} {path} while history.json.lock is held")

@@ -1,4 +1,4 @@
-"""The file layer under the crash explorer: after any crash a file is the old or the new one, and acknowledged data is there."""
+"""Single files under the crash explorer: after any crash a file is the old or the new one, and acknowledged data is there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from recalld.supervisor.storage.errors import Busy, SupervisorError
 from tests.crash import long_term_workloads as long_term
 from tests.crash.explorer import Explorer
-from tests.crash.file_workloads import CASES, NEW, OLD, Case, Honest
+from tests.crash.file_workloads import CASES, Case
 from tests.crash.loss import MODES, Mode, outcomes
 from tests.crash.model_disk import ModelDisk
 
@@ -80,13 +80,3 @@ def test_long_term_file_is_changed_under_its_lock_alone() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_files_keep_the_old_or_the_new_content_after_any_io_error(case: type[Case], error: int) -> None:
     refuse_each_call(case, error, MODES)
-
-
-def test_files_replace_keeps_the_old_version_if_the_backup_is_a_hard_link() -> None:
-    disk = ModelDisk()
-    disk.plant("history.json", OLD)
-    files = Honest(disk)
-    path, keep = disk.root / "history.json", disk.root / "history.json.bak"
-    disk.link(path, keep)  # what a crash between the two names of one write leaves
-    files.replace(path, NEW, files.read_stable(path), keep)
-    assert disk.tree() == {"history.json": NEW, "history.json.bak": OLD}

@@ -305,9 +305,6 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
     (recalld.root / "history.json").write_text(json.dumps(history), encoding="utf-8")
     log = recalld.root / "log.jsonl"
     with recalld.supervised() as process:
-        with socket.socket(socket.AF_UNIX) as line:
-            line.connect(str(recalld.root / ".recalld" / "socket"))
-            assert said(line, b'{"version":4}\n') == b""
         assert "榛子" in recalld("inject", "--query", "榛子过敏吗？").out
         process.send_signal(signal.SIGSTOP)
         try:
@@ -317,7 +314,6 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
             process.send_signal(signal.SIGCONT)
         assert all("榛子" in one.out and one.code == 0 for one in found)
         assert log.read_text(encoding="utf-8").count("supervisor_mute") == 1
-        assert "argv" in log.read_text(encoding="utf-8")
         assert process.poll() is None
     assert process.returncode == 0
 

@@ -33,8 +33,6 @@ class SimulatedDisk(ModelDisk):
         self._stats: dict[str, dict[str, Stat]] = {}
         few: Any = deque(maxlen=64)
         self.log = few
-        few_held: Any = deque(maxlen=64)
-        self.locks.with_history = few_held
 
     def changed(self) -> None:
         super().changed()

@@ -1,6 +1,5 @@
 """
-The clockwork, watched from outside: no try before its time, none too late, no more calls than the day's
-cap, no storm of events.
+The clockwork, watched from outside: no try before its time, no more calls than the day's cap, no storm of events.
 
 It has the waits of docs/reference/protocol.md, 3 as a table of its own and goes by events and calls alone.
 """

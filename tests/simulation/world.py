@@ -13,7 +13,7 @@ import itertools
 import json
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -358,29 +358,6 @@ class SimulatedWorld:
         """Return when the supervisor would wake by itself; None where there is none."""
         return self.life.supervisor.due_at if self.life else None
 
-    def not_too_late(self) -> list[str]:
-        """Return the groups of days whose wait is over, that nothing hinders, and that the last round left waiting."""
-        if not self.life or self.life.supervisor._no_ageing_until > self.clock.seconds:
-            return []  # after a jump of the clock nothing goes by age for a while
-        files = self.disk.tree()
-        task_queue = [path for path in files if path.startswith(("worker/queue/", "worker/running/", "worker/results/"))]
-        provider = json.loads(files.get("worker/failed/provider.json", b"{}"))
-        today = self.clock().astimezone(ZoneInfo(self.zone)).date()
-        begun = [json.loads(line)["at"] for line in files.get(".recalld/calls.jsonl", b"").splitlines() if line.endswith(b"}")]
-        spent = sum(datetime.fromisoformat(at).astimezone(ZoneInfo(self.zone)).date() == today for at in begun)
-        spent = max(spent, provider.get("calls", 0) if provider.get("day") == today.isoformat() else 0)
-        if task_queue or provider.get("attempts") or spent >= int(self.settings["RECALLD_LLM_MAX_CALLS_PER_DAY"]):
-            return []  # a group that costs more than the day has left goes first when nothing else is under way
-        wrong = []
-        for path in [path for path in files if path.startswith("worker/failed/day-")]:
-            day = path.removeprefix("worker/failed/day-").removesuffix(".json")
-            if not _is_daily(day, today):
-                continue
-            failure = json.loads(files[path])
-            if datetime.fromisoformat(failure["nextAt"]) < self.clock():
-                wrong.append(f"{path} waited until {failure['nextAt']}, and is not tried")
-        return wrong
-
     # ── what lies there ──────────────────────────────────────────────────────
 
     def history(self) -> tuple[dict[str, Any], ...] | None:
@@ -410,12 +387,6 @@ class SimulatedWorld:
 @lru_cache(maxsize=256)
 def _config(settings: tuple[tuple[str, str], ...]) -> Config:
     return load(None, dict(settings))
-
-
-def _is_daily(day: str, today: date) -> bool:
-    """Tell whether the day is summarised by itself today: older than five days, and not of a closed month."""
-    last_month = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
-    return last_month <= date.fromisoformat(day) < today - timedelta(days=5)
 
 
 class Life:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ from tests.process import forked
 from tests.syscalls.stages import ENVIRON, Stage
 from tests.syscalls.tracer import Call, Outcome, calls, traced
 
-#: What is done to a call. "short": it takes nothing, and says so; "lie": it says that it took a byte; "limit": files end there.
-FAULTS: Final = ("kill", "ENOSPC", "EIO", "EACCES", "short", "limit", "lie")
+#: What is done to a call. "short": it takes nothing, and says so; "lie": it says that it took a byte.
+FAULTS: Final = ("kill", "ENOSPC", "EIO", "EACCES", "short", "lie")
 #: The exit codes that docs/reference/protocol.md, 8 has for a disk that refuses, and 0.
 CODES: Final = frozenset({0, 65, 69, 74, 75, 77})
 _SLOW_S: Final = 8.0
@@ -39,14 +38,13 @@ class Case:
     @property
     def key(self) -> str:
         pairs = "" if self.seed is None else f" pairs-{self.seed}"
-        at = f"{self.call.asked - 1}" if self.fault == "limit" else f"{self.call.name}#{self.call.nth}"
-        return f"{self.stage} {self.fault} {at}{pairs}"
+        return f"{self.stage} {self.fault} {self.call.name}#{self.call.nth}{pairs}"
 
     @property
     def injection(self) -> str:
         """The fault as strace takes it."""
         what = {"kill": "signal=SIGKILL", "short": "retval=0", "lie": "retval=1"}.get(self.fault, f"error={self.fault}")
-        return "" if self.fault == "limit" else f"{self.call.name}:{what}:when={self.call.nth}"
+        return f"{self.call.name}:{what}:when={self.call.nth}"
 
 
 @dataclass(frozen=True)
@@ -78,10 +76,7 @@ class Sweep:
 
     def _of(self, name: str, fault: str, found: Sequence[Call]) -> Iterator[Case]:
         writes = [call for call in found if call.name == "write"]
-        if fault == "limit":
-            sizes = {call.asked: call for call in writes if ".tmp>" in call.text and call.asked > 1}
-            yield from (Case(name, fault, call) for _, call in sorted(sizes.items()))
-        elif fault in ("short", "lie"):
+        if fault in ("short", "lie"):
             # a lie that no look at the file tells is beyond what is promised: the journal and the log grow by others too
             told = [call for call in writes if ".tmp>" in call.text and call.asked > 1] if fault == "lie" else writes
             yield from (Case(name, fault, call) for call in told)
@@ -132,8 +127,6 @@ class Sweep:
 
     def _traced(self, stage: Stage, root: Path, case: Case | None = None) -> Outcome:
         run = stage.run(root)
-        if case and case.fault == "limit":
-            run = _limited(run, case.call.asked - 1)
         if self.control:
             run = _in_place(run)
         fault = case.injection if case else ""
@@ -143,8 +136,7 @@ class Sweep:
     def _fault_wrong(self, case: Case, out: Outcome) -> list[str]:
         """What is wrong with the way in which the command met its fault."""
         wrong = []
-        fired = "EFBIG" in out.trace if case.fault == "limit" else out.fired
-        if not fired or (case.fault == "kill" and out.code != -9):
+        if not out.fired or (case.fault == "kill" and out.code != -9):
             wrong.append(f"the fault did not fire ({out.code})")
         if case.fault != "kill" and out.code not in CODES:
             wrong.append(f"it ended with {out.code}: {out.err[-300:]}")
@@ -158,16 +150,6 @@ class Sweep:
         folder = self.folder / str(os.getpid())
         folder.mkdir(exist_ok=True)
         return folder / "workspace"
-
-
-def _limited(run: Callable[[], int], size: int) -> Callable[[], int]:
-    """Let no file grow beyond *size* bytes: the write that would is short, and the next fails with EFBIG."""
-
-    def limited() -> int:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-        return run()
-
-    return limited
 
 
 def _in_place(run: Callable[[], int]) -> Callable[[], int]:
