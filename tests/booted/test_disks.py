@@ -6,7 +6,6 @@ What is asked at each point is what an operator would look at: `status`, `servic
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
@@ -144,35 +143,6 @@ def test_disk_that_is_mounted_over_the_workspace_ends_no_service(me, of_system):
     service.unit.becomes("active")
 
 
-def test_full_disk_is_told_for_as_long_as_it_is_full(me, machine):
-    me.run("mkdir", "-p", me.root)
-    machine.do("mount", "-t", "tmpfs", "-o", f"size=40m,mode=700,uid={me.name},gid={me.name}", "none", me.root)
-    service = Service(me)
-    service.install()
-    me.say(3)
-    said = [
-        {"role": "user", "text": f"{WORDS} {n}", "createdAt": f"2026-01-28T09:{n // 60:02}:{n % 60:02}Z"} for n in range(150)
-    ]
-    me.write("said.json", json.dumps(said))
-    assert (me.recalld("status").code, service.status().code) == (0, 0)
-    machine.run("dd", "if=/dev/zero", f"of={me.root}/full", "bs=64k")
-    machine.run("sh", "-c", f"head -c 1000 /home/{me.name}/said.json > '{me.root}/history.json'")
-    until(lambda: "No space left" in service.unit.show("StatusText"))
-    for _ in range(20):
-        assert "df -h" in me.recalld("status").out.splitlines()[0]
-        done = service.status()
-        assert (done.code, "df -h" in done.err, "No space left" in done.out) == (65, True, True)
-        time.sleep(2)
-    journal = me.run("journalctl", "--user-unit=recalld.service", "--identifier=recalld", "-o", "cat").out
-    assert (journal.count("degraded"), journal.count("recovered")) == (1, 0)
-    machine.do("rm", f"{me.root}/full")
-    machine.do("sh", "-c", f"cat /home/{me.name}/said.json > '{me.root}/history.json'")
-    until(lambda: me.recalld("status").code == service.status().code == 0, most_s=120)
-    assert "No space left" not in service.unit.show("StatusText")
-    log = machine.do("cat", f"{me.root}/log.jsonl")
-    assert (log.count('"recovered"'), service.heard, service.unit.show("NRestarts")) == (1, [], "0")
-
-
 @pytest.mark.parametrize("gone", ["bin", "lib/python3.11/site-packages"])
 def test_python_of_the_service_that_is_gone_is_told(me, machine, gone):
     service, environment = Service(me), f"/opt/of {me.name}"
@@ -188,28 +158,3 @@ def test_python_of_the_service_that_is_gone_is_told(me, machine, gone):
     assert "service" in me.wrong()
     me.ok("service", "install")
     assert (service.status().code, len(service.heard)) == (0, 1)
-
-
-def test_two_workspaces_of_one_user_have_a_service_each(me):
-    first, second = me.root, f"/home/{me.name}/工作"
-    me.installed()
-    assert me.run("recalld", "-w", second, "init").code == 0
-    refused = me.run("recalld", "-w", second, "service", "install")
-    assert refused.code == 65
-    done = me.run("recalld", "-w", second, "service", "install", "--name", "work", "--memory-max", "400M")
-    assert done.code == 0, done
-    unit = me.unit("recalld@work.service")
-    assert (unit.show("ActiveState"), unit.show("MemoryMax")) == ("active", str(400 << 20))
-    for root, option in ((first, []), (second, ["--name", "work"])):
-        found = json.loads(me.run("recalld", "service", "status", *option, "--json").out)
-        assert (found["state"], found["workspace"]) == ("active", root)
-        assert me.run("recalld", "-w", root, "append", "--role", "user", "--text", f"{WORDS} {root}").code == 0
-        assert root in me.run("recalld", "-w", root, "search", "花生").out
-    me.root = second
-    until(lambda: me.wrong() == {})
-    assert "--name work" in me.ok("service", "restart", "--name", "work") or unit.show("ActiveState") == "active"
-    assert me.run("recalld", "service", "uninstall").code == 0
-    assert unit.show("ActiveState") == "active"
-    assert me.run("recalld", "service", "uninstall", "--name", "work").code == 0
-    left = me.run("find", ".config/systemd", ".local/state", "-name", "*recalld@work*").out
-    assert left == ""

@@ -39,16 +39,6 @@ def test_service_is_ready_and_says_how_things_are(me):
     assert "started" in me.ok("service", "logs", "--lines=20").split()
 
 
-def test_install_outside_of_a_session_leaves_nothing(me, machine):
-    me.ok("init")
-    until(lambda: machine.run("test", "-e", f"/run/user/{machine.do('id', '-u', me.name).strip()}").code == 1)
-    done = machine.run("setpriv", f"--reuid={me.name}", f"--regid={me.name}", "--init-groups", "env", f"HOME=/home/{me.name}",
-                       "recalld", "-w", me.root, "service", "install")  # fmt: skip
-    assert done.code == 69
-    assert "no session of systemd" in done.err
-    assert machine.run("test", "-e", f"/home/{me.name}/.config").code == 1
-
-
 def test_second_supervisor_ends_and_is_tried_until_the_first_one_has(me, machine):
     unit = me.installed()
     assert machine.run("recalld", "-w", me.root, "service", "install", "--system", me.name).code == 75
