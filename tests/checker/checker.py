@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.checker.calm import calm
-from tests.checker.diary import diary
 from tests.checker.formats import read_lines, sha16
 from tests.checker.given import Acked, Given
 from tests.checker.reading import DATED, Seen, read, read_folder, text_of, time_of
@@ -30,6 +29,15 @@ _JITTER = 0.11
 _PICTURE = re.compile(rb"attachments/[0-9a-f]{32}\.[a-z0-9]{1,5}")
 #: A text of so many characters that stands in the log was not put there by chance.
 _TELLING = 12
+_TITLES = ("# What was done to memory", "# 记忆里发生过什么")
+_LINE = re.compile(r"- \d{4}-\d\d-\d\d \d\d:\d\d · ([aefhdprstuw]-[0-9a-f]{8}) · (\S.*[^\s{}])")
+#: What `undo` needs of an act, by its kind.
+_NEEDED = {
+    **dict.fromkeys(("written", "replaced", "deleted", "text"), "hunks"),
+    **dict.fromkeys(("summary", "edited"), "digest"),
+    "pruned": "files",
+}
+_HEAD_LINES = 4
 
 
 def check(
@@ -46,7 +54,7 @@ def check(
     wrong += _pictures(files, given)
     wrong += _schedule(seen)
     wrong += spoken(seen, acked, given)
-    wrong += diary(files, calm=given.calm)
+    wrong += _diary(files, calm=given.calm)
     if given.calm:
         wrong += calm(files, seen, given)
     log = "\n".join(strings(read_lines(files.get("log.jsonl", b""))))
@@ -192,3 +200,42 @@ def _schedule(seen: Seen) -> list[str]:
         if told and (len(told) < 3 or one.get("archived") is True):
             wrong.append(f"{one.get('id')} tells of its failure by halves: {', '.join(sorted(told))}")
     return wrong
+
+
+# ── the diary ────────────────────────────────────────────────────────────────
+
+
+def _diary(files: Mapping[str, bytes], *, calm: bool) -> list[str]:
+    """What is wrong with CHANGES.md and `.recalld/acts.jsonl`: each act is there once, each line whole, unless *calm* but for the last."""
+    acts = [one for one in read_lines(files.get(".recalld/acts.jsonl", b"")) if "id" in one]
+    data = files.get("CHANGES.md", b"")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.rpartition(b"\n")[0].decode() + "\n\N{REPLACEMENT CHARACTER}"
+    if not text:
+        return []
+    if not text.startswith(_TITLES):
+        return ["CHANGES.md does not begin with its title"]
+    *lines, last = text.split("\n")[_HEAD_LINES:]
+    wrong = [f"CHANGES.md has a line that is not whole: {line!r}" for line in lines if not _LINE.fullmatch(line)]
+    wrong += [f"CHANGES.md ends within a line: {last!r}"] if last and calm else []
+    told = [match[1] for line in lines if (match := _LINE.fullmatch(line))]
+    wrong += _told_once("CHANGES.md", told) + _told_once("acts.jsonl", [str(one["id"]) for one in acts])
+    wrong += [f"acts.jsonl lacks {needed} of {one['id']}" for one in acts if (needed := _lacks(one))]
+    return wrong + (_untold(told, [str(one["id"]) for one in acts]) if calm else [])
+
+
+def _told_once(name: str, ids: Sequence[str]) -> list[str]:
+    return [f"{name} has {one} {count} times" for one, count in Counter(ids).items() if count > 1]
+
+
+def _lacks(act: Mapping[str, Any]) -> str:
+    needed = _NEEDED.get(str(act.get("kind")), "")
+    return needed if needed not in ("", *act) else ""
+
+
+def _untold(told: Sequence[str], acts: Sequence[str]) -> list[str]:
+    """Every act behind one that is told is told."""
+    first = next((n for n, one in enumerate(acts) if one in told), len(acts))
+    return [f"CHANGES.md does not tell of {one}" for one in acts[first:] if one not in told]

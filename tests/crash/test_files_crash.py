@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from recalld.supervisor.storage.errors import Busy, SupervisorError
-from tests.crash import long_term_workloads as long_term
 from tests.crash.explorer import Explorer
-from tests.crash.file_workloads import CASES, Case
+from tests.crash.file_workloads import CASES, LONG_TERM, Case, Lines
 from tests.crash.loss import MODES, Mode, outcomes
 from tests.crash.model_disk import ModelDisk
 
@@ -61,19 +60,19 @@ def refuse_beside_who_holds(trial: Case, lock: str) -> None:
     assert {path: data for path, data in disk.tree().items() if not path.endswith(".lock")} == before
 
 
-@pytest.mark.parametrize("case", [*CASES, *long_term.CASES])
+@pytest.mark.parametrize("case", [*CASES, *LONG_TERM])
 def test_files_keep_the_old_or_the_new_content_after_any_crash(case: type[Case]) -> None:
     survive_each_crash(case())
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
-@pytest.mark.parametrize("case", long_term.CASES)
+@pytest.mark.parametrize("case", LONG_TERM)
 def test_long_term_file_stays_whole_after_any_io_error(case: type[Case], error: int) -> None:
     refuse_each_call(case, error)
 
 
 def test_long_term_file_is_changed_under_its_lock_alone() -> None:
-    refuse_beside_who_holds(long_term.Lines(), "memory.md.lock")
+    refuse_beside_who_holds(Lines(), "memory.md.lock")
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS])

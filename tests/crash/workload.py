@@ -11,9 +11,8 @@ from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.clock import from_wire
 from tests.checker.checker import Acked, Given, check
 from tests.crash.model_disk import ModelDisk
-from tests.crash.program import Brief, Program, Replaced, clock_of, wait
+from tests.crash.program import Brief, Program, Replaced, Voice, clock_of, wait
 from tests.crash.state import State, settle
-from tests.crash.voice import Voice
 
 
 class Kept(NamedTuple):

@@ -56,7 +56,7 @@ class Rounds:
             print(f"{key}: {sentence}", flush=True)
         if self._log:
             with self._log.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(self.done[key], ensure_ascii=False) + "\n")
+                file.write(f"\n{json.dumps(self.done[key], ensure_ascii=False)}")  # behind what may have been cut off
 
     def total(self, count: str) -> int:
         """The sum of one of the counts over all parts."""
@@ -106,11 +106,7 @@ def commit() -> str:
 
 
 def _whole_lines(log: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield what was written down; a last line that was cut off is closed, and its part is done again."""
-    text = log.read_text(encoding="utf-8", errors="replace")
-    if text and not text.endswith("\n"):
-        with log.open("a", encoding="utf-8") as file:
-            file.write("\n")
-    for line in text.split("\n"):
+    """Yield what was written down; a part whose line was cut off is done again."""
+    for line in log.read_text(encoding="utf-8", errors="replace").split("\n"):
         with contextlib.suppress(ValueError):
             yield json.loads(line)
