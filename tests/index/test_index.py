@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from pathlib import Path
@@ -13,6 +14,8 @@ import recalld.supervisor.index.index
 import recalld.supervisor.index.view
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.manifest import Changes
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory
 from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.errors import BadFile
 from tests.world import WITH_MODEL, WITHOUT_MODEL, FaultyDisk, message
@@ -91,6 +94,24 @@ def test_index_finds_what_is_behind_many_originals_that_are_left_out(world, monk
     world.fill([message("late", "2026-01-29T09:00", late)])
     assert len([*world.paths.originals.rglob("*.md")]) == 1
     assert world.found_texts(question)[0] == late
+
+
+def test_tag_of_a_file_that_moved_is_read_by_get_and_by_the_memory_tool(world):
+    world.fill(
+        [message("7", "2026-01-10T10:00", "猫的疫苗九月十二号打。"), message("8", "2026-01-10T10:01", "记下了。", "assistant")]
+    )
+    question = "猫的疫苗"
+    found = world.search(question)
+    (moved,) = (
+        hit.unit for hit in found.hits if hit.unit.path.startswith("memory/originals/2026-01/") and hit.unit.role == "user"
+    )
+    tag = re.search(r"\[(memory/(2026-01-10-[^/]*\.md)#L\d+[^]]*)\]", world.inject(question, found).memory)
+    assert tag
+    assert tag[2] == moved.path.rpartition("/")[2]
+    assert world.get(tag[1]).text.startswith("猫的疫苗九月十二号打。")
+    viewed = AnthropicMemory(Memory(world.ws, clock=world.clock))({"command": "view", "path": f"/memories/{tag[2]}"})
+    assert not viewed.is_error
+    assert "猫的疫苗九月十二号打。" in viewed.text
 
 
 # ── several ──────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""The bytes of pictures and files: found in the messages of every provider, taken out, and put back as they were."""
+"""The bytes of pictures and files: found in the messages of every provider, taken out, and put back as they were; and named in lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, holds, joined, separated
 from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.protocol.parts import LINE, file_lines, readable, tool_lines
 from tests.protocol.values import JSON, TEXT
+from tests.world import parsed
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 JPEG, WAV, PDF = b"\xff\xd8\xff\xe0" + bytes(range(40)), b"RIFF\x24\0\0\0WAVEfmt " + bytes(20), b"%PDF-1.7\n" + bytes(60)
@@ -114,3 +116,50 @@ def test_separated_changes_no_word_and_joined_brings_every_byte_back(raw):
     assert joined(small, files.get) == raw
     assert all(holds(name, data) and len(digest_in_name(name)) == 32 for name, data in files.items())
     assert separated(small) == (small, {})
+
+
+# ── in lines that a person can read ──────────────────────────────────────────────
+
+
+def said(**fields: Any) -> Message:
+    return parsed({"id": "1", "role": "user", **fields}, UTC)
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ([{"type": "image_url", "image_url": {"url": url("image/png", PNG)}}], [f"(image: {path(PNG, 'png')})"]),
+        (
+            [{"type": "file", "file": {"filename": "账单 1.png", "file_data": b64(PNG)}}],
+            [f"(image 账单 1.png: {path(PNG, 'png')})"],
+        ),
+        ([{"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}], ["(image: https://a.example/b.png)"]),
+        ([{"type": "input_file", "file_id": "file-7"}], ["(file: file-7)"]),
+        ([{"type": "image_url", "image_url": {"url": "data:image/png;base64,坏"}}], ["(image)"]),
+        ([{"type": "text", "text": "看"}], []),
+        ("看", []),
+    ],
+)
+def test_file_lines_name_each_picture_and_file(content, lines):
+    small, _ = separated({"role": "user", "content": content})
+    assert list(file_lines(small)) == lines
+
+
+@given(RAWS)
+def test_line_pattern_matches_every_line_of_a_file_or_a_tool(raw):
+    small, _ = separated({**raw, "tool_calls": raw.get("content"), "tool_call_id": raw.get("text")})
+    assert all(LINE.fullmatch(line) for line in (*file_lines(small), *tool_lines(small)))
+
+
+def test_readable_shows_speaker_and_pictures_and_no_result_of_a_tool():
+    image = {"type": "image_url", "image_url": {"url": url("image/png", PNG)}}
+    assert (
+        readable(said(name="小周", content=[{"type": "text", "text": "看这张"}, image])).text
+        == f"小周: 看这张\n(image: {path(PNG, 'png')})"
+    )
+    assert readable(said(content=[image])).text == f"(image: {path(PNG, 'png')})"
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "晴，22 度"}]}
+    assert readable(said(content=[result])).text == ""
+    assert readable(said(content=[result, {"type": "text", "text": "那带伞吗？"}])).text == "那带伞吗？"
+    plain = said(text="带伞吗？")
+    assert readable(plain) is plain

@@ -1,16 +1,29 @@
-"""The paths of a workspace and the names of its files."""
+"""The paths of a workspace, the names of its files, the summary period of a day, and where a workspace may be."""
 
 from __future__ import annotations
 
-from datetime import date
+import os
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.paths import dated_name, day_of_name, is_foreign
-from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.protocol.paths import (
+    NETWORK,
+    Period,
+    dated_name,
+    day_of_name,
+    filesystem_kind,
+    is_foreign,
+    quiet_until,
+    summary_period,
+)
+from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.storage.errors import BadConfig, BadRequest
+from recalld.supervisor.workspace import open_workspace
+from tests.world import ZONE, at
 
 JAN_28 = date(2026, 1, 28)
 
@@ -58,3 +71,117 @@ def test_dated_name_never_leaves_the_folder(slug, day):
         return
     assert Path(name).name == name
     assert day_of_name(name) == day
+
+
+# ── the summary period of a day: recent, by day or by month ──────────────────────
+
+JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
+DAYS = st.dates(date(2000, 1, 1), date(2100, 12, 31))
+
+#: today, the day of the message, the label of its summary (None: the dated file is its home).
+TABLE = [
+    (JAN_31, "2026-01-26", None),  # five days ago
+    (JAN_31, "2026-01-25", "2026-01-25"),  # six
+    (JAN_31, "2025-12-01", "2025-12-01"),
+    (JAN_31, "2025-11-30", "2025-11"),
+    (JAN_31, "2026-02-03", None),  # tomorrow's words are no old ones
+    (FEB_1, "2026-01-26", "2026-01-26"),
+    (FEB_1, "2025-12-31", "2025-12"),
+    (date(2026, 1, 1), "2025-12-27", None),  # last month, yet recent
+    (date(2026, 1, 1), "2025-12-26", "2025-12-26"),
+    (date(2024, 2, 29), "2024-02-24", None),
+]
+
+
+@pytest.mark.parametrize(("today", "day", "label"), TABLE)
+def test_summary_period_is_none_then_day_then_month_as_a_day_ages(today, day, label):
+    assert summary_period(date.fromisoformat(day), today) == (Period(label) if label else None)
+
+
+@given(DAYS, DAYS, st.integers(0, 400))
+def test_summary_period_never_gets_finer_as_time_passes(day, today, later):
+    rank = {None: 0, "day": 1, "month": 2}
+    then, now = summary_period(day, today), summary_period(day, today + timedelta(days=later))
+    assert rank[then and then.kind] <= rank[now and now.kind]
+
+
+@given(DAYS, DAYS, st.integers(0, 60))
+def test_summary_period_contains_its_day_and_is_none_while_recent(day, today, recent):
+    found = summary_period(day, today, recent)
+    assert (found is None) == ((today - day).days <= recent)
+    assert found is None or found.holds(day)
+
+
+# ── quiet hours ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("hours", "now", "end"),
+    [
+        ("22:00-07:00", "2026-01-31T21:59", None),
+        ("22:00-07:00", "2026-01-31T22:00", "2026-02-01T07:00"),
+        ("22:00-07:00", "2026-02-01T07:00", None),
+        ("12:30-14:00", "2026-01-31T13:00", "2026-01-31T14:00"),
+        ("12:30-12:30", "2026-01-31T12:30", None),
+        ("", "2026-01-31T03:00", None),
+    ],
+)
+def test_quiet_until_is_the_end_of_the_hours(hours, now, end):
+    assert quiet_until(hours, at(now), ZONE) == (end and at(end))
+
+
+# ── a disk of this machine, and no folder that leads outside ─────────────────────
+
+MOUNTS = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+30 22 0:26 / /home rw - btrfs /dev/sda2 rw
+31 30 0:27 / /home/李雷/云盘 rw,nosuid - nfs4 server:/export rw,vers=4.2
+32 30 0:28 / /home/with\040blank rw - cifs //server/share rw
+33 30 0:29 / /home/ssh rw - fuse.sshfs user@host:/ rw
+34 30 0:30 / /home/over rw - nfs4 server:/a rw
+35 30 0:31 / /home/over rw - xfs /dev/sdb rw
+36 22 0:32 / /mnt/c rw master:1 propagate_from:2 - 9p C:\134 rw
+half a line
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/", "ext4"),
+        ("/srv/助手", "ext4"),
+        ("/home/li/workspace", "btrfs"),
+        ("/home/李雷/云盘", "nfs4"),
+        ("/home/李雷/云盘/助手/memory", "nfs4"),
+        ("/home/李雷/云盘二", "btrfs"),
+        ("/home/with blank/x", "cifs"),
+        ("/home/ssh/x", "fuse.sshfs"),
+        ("/home/over/x", "xfs"),
+        ("/mnt/c/Users", "9p"),
+    ],
+)
+def test_filesystem_kind_returns_the_type_of_the_nearest_latest_mount(path, kind):
+    assert filesystem_kind(path, MOUNTS) == kind
+
+
+@pytest.mark.parametrize("kind", [*sorted(NETWORK), "fuse.rclone"])
+def test_check_filesystem_refuses_network_file_systems_unless_allowed(tmp_path, monkeypatch, kind):
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"22 1 254:0 / / rw - ext4 /dev/vda rw\n30 22 0:26 / {os.path.realpath(tmp_path)} rw - {kind} x rw\n")
+    monkeypatch.setattr("recalld.supervisor.protocol.paths._MOUNTS", str(mounts))
+    with pytest.raises(BadConfig, match=rf"care.allow_network_fs: .* is on {kind}, where locks may not work"):
+        open_workspace(tmp_path, {}, utc_now)
+    assert BadConfig.exit_code == 78
+    open_workspace(tmp_path, {"RECALLD_CARE_ALLOW_NETWORK_FS": "true"}, utc_now)
+
+
+@pytest.mark.parametrize("name", [
+    "memory", "memory/summary", "memory/originals", "memory/originals/2026-01", "turns", "worker", "worker/queue", ".recalld", "inbox.d",
+])  # fmt: skip
+def test_check_inside_refuses_a_folder_linked_outside_the_workspace(tmp_path, name):
+    root, outside = tmp_path / "工作区", tmp_path / "别处"
+    outside.mkdir()
+    (root / name).parent.mkdir(parents=True)
+    (root / name).symlink_to(outside)
+    with pytest.raises(BadConfig, match="outside the workspace"):
+        open_workspace(root, {}, utc_now)
+    assert list(outside.iterdir()) == []

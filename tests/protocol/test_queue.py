@@ -12,31 +12,21 @@ import pytest
 from recalld.supervisor.protocol.message import Failure
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import TaskQueue
-from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import AskedTask, Result, Task, asked_id, task_id
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
+from tests.protocol.test_task import RESULT, TASK
 
 NOON = datetime(2026, 1, 31, 4, tzinfo=UTC)
 
 
-def task(group: str = "day-2026-01-15", attempt: int = 0) -> Task:
-    label = group.partition("-")[2]
-    sources = (Source(f"{label[:7]}-15-nginx.md", "9f8a3c0012345678", 12),)
-    return Task(
-        id=task_id(group, sources, attempt),
-        kind="daily-summary" if group.startswith("day") else "monthly-summary",
-        group=group,
-        period=label,
-        zone="Asia/Shanghai",
-        sources=sources,
-        material=(sources[0].name,),
-        attempt=attempt,
-    )
+def task(group: str = "day-2026-01-15") -> Task:
+    kind = "daily-summary" if group.startswith("day") else "monthly-summary"
+    return replace(TASK, id=task_id(group, TASK.sources, 0), kind=kind, group=group, period=group.partition("-")[2], attempt=0)
 
 
 def result(of: Task, text: str = "## 部署") -> Result:
-    return Result(id=of.id, status="done", text=text, group=of.group, sources=of.sources, attempt=of.attempt)
+    return replace(RESULT, id=of.id, text=text, group=of.group, sources=of.sources, attempt=of.attempt)
 
 
 @pytest.fixture

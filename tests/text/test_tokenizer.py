@@ -1,11 +1,14 @@
+import runpy
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from recalld.supervisor.text import word_frequency
 from recalld.supervisor.text.tokenizer import tokens
 
 
@@ -87,3 +90,8 @@ def test_tokens_of_a_text_in_ascii_are_those_beside_another_script(text):
 )
 def test_tokens_are_the_same_with_marks_and_without(said, typed):
     assert {*tokens(typed)} <= {*tokens(said)}
+
+
+def test_ranks_of_stems_are_those_of_the_lists_of_words():
+    table = word_frequency._STEM_RANKS.read_text(encoding="ascii")
+    assert table == runpy.run_path(str(Path(__file__).parents[2] / "script/stem-ranks"))["table"]()

@@ -1,4 +1,4 @@
-"""What a model reads: the tokens of a text are estimated, and a long one is read piece by piece, every word once."""
+"""What a model reads: its tokens are estimated, and a long text is read piece by piece, every word once; and what it said."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.text.llm_input import MIN_PIECE, Entry, Fold, estimate_tokens, token_cost, whole_tokens
+from recalld.supervisor.text.llm_output import after_thoughts
 
 # counted with the tokenisers of Qwen (7B) and Qwen 3.6; the larger number of the two
 COUNTED = [
@@ -67,3 +68,40 @@ def test_fold_halves_no_piece_that_would_be_too_short():
     fold = Fold(entries(["花" * 100]), "", "zh", 1.0)
     fold.piece(MIN_PIECE)
     assert not fold.halve()
+
+
+# ── what a model thinks, and marks of its sources, are not what it said ──────────
+
+HARMONY = "<|channel|>analysis<|message|>他问周五……<|end|><|start|>assistant<|channel|>final<|message|>周五部署。<|return|>"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<think>用户要日期</think>周五部署。", "周五部署。"),
+        ("用户要日期\n</think>\n周五部署。", "周五部署。"),
+        ("用户要日期\n</THINK>\n周五部署。", "周五部署。"),
+        ("```python\n试试\n</think>\n周五部署。", "周五部署。"),
+        ("Assistant: <think>用户要日期\n</think>\n周五部署。", "周五部署。"),
+        (HARMONY, "周五部署。"),
+        ("<|channel|>analysis<|message|>hm", ""),
+        ("The quay closes at six \ue200cite\ue202turn0search1\ue201.", "The quay closes at six ."),
+        ("码头六点关门【4:0†source】。", "码头六点关门。"),
+    ],
+)
+def test_after_thoughts_is_what_is_said(text, said):
+    assert after_thoughts(text).strip() == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a `</think>` in code",
+        "if a <| b",
+        "【重要】周五部署。",
+        "```\n</think>\n```\n标签",
+        "周五。\n<think>够\n</think>\n猫",
+    ],
+)
+def test_after_thoughts_leaves_what_only_looks_so(text):
+    assert after_thoughts(text) == text
