@@ -138,26 +138,6 @@ def test_drop_box_takes_in_what_a_crash_left_claimed_in_order(world):
     assert (world.ids(), world.dropped()) == ([str(n) for n in range(11)], [])
 
 
-@pytest.mark.parametrize("second", [message("2", "2026-01-31T09:01"), "不是消息"])
-def test_drop_box_keeps_a_file_that_replaces_another_unread(world, second):
-    """The first file is replaced between the last look at it and the claim."""
-    world.drop("msg.json", message("1", "2026-01-31T09:00"))
-    both = [[message("1", "2026-01-31T09:00"), second]]
-
-    def replace(_call: str, _path: object) -> bool:
-        if both:
-            world.drop("msg.json", both.pop())
-        return False
-
-    world.reopen(disk=FaultyDisk("rename_new", refuses=replace))
-    for _ in range(3):
-        world.round()
-    is_message = isinstance(second, dict)
-    assert world.ids() == (["1", "2"] if is_message else [])
-    assert ["不是消息" in path.read_text() for path in world.paths.drop_box.iterdir()] == ([] if is_message else [True])
-    assert len(world.events.of("file_quarantined")) == (not is_message)
-
-
 def test_drop_box_takes_in_once_what_it_cannot_claim(world):
     """The folder may be another user's, the name too long for a longer one: then the file stays, and that is told."""
     world.drop("a.json", message("1", "2026-01-31T09:00"))

@@ -83,16 +83,6 @@ def test_duplicate_is_removed_once_the_one_that_stays_is_fsynced(world: World, d
         assert disk.settled_before(here, ("unlink", moved))
 
 
-def test_intake_fsyncs_an_adopted_note_before_it_journals_its_messages(world: World, disk: Watched) -> None:
-    note = world.paths.memory / "2026-01-10-过敏.md"
-    note.write_text("- 我对花生过敏。\n")
-    world.write([{**message("a", "2026-01-10T09:00"), "archived": True}])
-    world.reopen(disk=disk)
-    world.round()
-    assert disk.settled_before(note, None)
-    assert disk.done.index(("sync", note)) < disk.done.index(("append", world.paths.seen))
-
-
 def test_quarantine_fsyncs_a_copy_that_another_process_made(world: World, disk: Watched) -> None:
     world.write('[{"id": "a", "text": "断在这'.encode())
     world.round("all")
@@ -113,18 +103,6 @@ def test_memory_store_fsyncs_the_previous_copy_before_a_new_summary(world: World
     world.reopen(disk=disk)
     world.settle()
     assert disk.settled_before(copy, ("rename", world.paths.summaries / "2026-01-10.md"))
-
-
-def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: World, disk: Watched) -> None:
-    world.write("断了".encode())
-    said = {"id": "a", "role": "user", "text": "我对花生过敏", "createdAt": "2026-01-30T09:00:00Z"}
-    world.append(said)
-    (waiting,) = world.paths.drop_box.iterdir()
-    world.reopen(disk=disk)
-    disk.made.clear()
-    assert world.append(said) == ["a"]
-    assert disk.settled_before(waiting, None)
-    assert list(world.paths.drop_box.iterdir()) == [waiting]
 
 
 def test_ensure_durable_syncs_a_file_again_after_a_rewrite_in_place(world: World, disk: Watched) -> None:

@@ -180,7 +180,7 @@ ROWS: Final = (
         "a link in place of the pieces is swept",
         "if place is None or not modes.S_ISDIR(place.mode):",
         "if place is None:",
-        "tests/archive/test_recover.py",
+        "tests/archive/test_run.py",
     ),
 )
 
