@@ -1,11 +1,21 @@
-"""fsck accounts for every message: in a dated file, in history, in the journal, set aside, removed by a person, or lost."""
+"""fsck accounts for every message; and what is said of files in another encoding, and of times that can't be read, and what mends it."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
+import subprocess
 
-from recalld.supervisor.checks.fsck import Ledger
-from tests.world import World, message, talk
+import pytest
+
+from recalld.supervisor.checks.fsck import Ledger, accept_times
+from recalld.supervisor.checks.memory import dropped, encodings, history
+from recalld.supervisor.checks.table import examine
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.texts import render
+from tests.world import WITHOUT_MODEL, World, message, talk
 
 
 def account(world: World) -> Ledger:
@@ -63,3 +73,112 @@ def test_fsck_calls_lost_what_a_disk_has_spoiled_without_a_new_time(world):
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     found = account(world)
     assert (len(found.damage), len(found.lost), found.removed) == (1, 2, 0)
+
+
+# ── another encoding ─────────────────────────────────────────────────────────────
+
+WORDS = "- 2026-01-31 我对花生过敏，备份在家里的柜子上。\n"
+
+
+@pytest.mark.skipif(not shutil.which("iconv"), reason="iconv is not installed")
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    "name", ["history.json", "inbox.d/new/a b.json", "memory.md", "memory/2026-01-30-我的 $HOME.md", "memory/旅 行.md"]
+)
+def test_command_that_converts_a_file_works_in_any_folder(world, tmp_path_factory, name, language):
+    message_in_gbk = json.dumps([message("1", "2026-01-30T09:00", "我对花生过敏，备份在家里的柜子上。")], ensure_ascii=False)
+    before = message_in_gbk if name.endswith(".json") else WORDS
+    world.put(name, before.encode("gbk"))
+    look = world.look()
+    (fault,) = [one.why for check in (history, dropped, encodings) for one in check(look)]
+    (command,) = re.findall("`(iconv [^`]+)`", fault.in_language(language))
+    subprocess.run(["sh", "-c", command], cwd=tmp_path_factory.mktemp("elsewhere"), check=True)
+    assert (world.root / name).read_text(encoding="utf-8") == before
+    assert [one for check in (history, dropped, encodings) for one in check(world.look())] == []
+
+
+def test_encodings_reads_no_link_folder_or_pipe(world):
+    world.put("outside.md", "Café".encode("latin-1"))
+    (world.root / "memory").mkdir(exist_ok=True)
+    (world.root / "memory/link.md").symlink_to(world.root / "outside.md")
+    (world.root / "memory/folder.md").mkdir()
+    os.mkfifo(world.root / "memory/pipe.md")
+    assert [*encodings(world.look())] == []
+
+
+@pytest.mark.parametrize("name", ["备忘.md", "b.txt", "n.jsonl"])
+def test_dropped_names_a_file_of_the_drop_box_that_has_another_ending(world, name):
+    world.put(f"inbox.d/new/{name}", "买牛奶\n")
+    path = world.paths.drop_box / name
+    os.utime(path, (world.clock().timestamp(),) * 2)
+    world.round()
+    assert world.verdict()[1], "a program may be about to name it"
+    world.clock.forward(minutes=2)
+    sentences, is_well = world.verdict()
+    assert (is_well, f"{name}: its name does not end in .json" in sentences[0]) == (False, True)
+
+
+# ── times that can't be read ────────────────────────────────────────────────────
+
+
+def said(when: object, identity: str = "x1", text: str = "我对花生过敏。", **more: object) -> dict[str, object]:
+    return {"id": identity, "role": "user", "text": text, "createdAt": when, **more}
+
+
+@pytest.fixture
+def filed(world: World) -> World:
+    """Two messages with a time that may be two days, filed under the day they came."""
+    world.reopen(WITHOUT_MODEL)
+    world.write([*talk("2026-01-31T09:00", 2), said("11/10/2025"), said("12/10/2025", "x2", "我也对虾过敏。")])
+    world.settle()
+    return world
+
+
+def told(world: World, language: str = "en") -> list[str]:
+    return [render(one, language) for one in world.verdict()[0][1:]]
+
+
+def test_doctor_calls_times_that_cannot_be_read_odd_and_names_the_command(filed):
+    (found,) = [one for one in examine(filed.look(), None) if "times" in one.why]
+    assert (found.check, found.state, found.mend) == ("files", "odd", "recalld fsck --accept-times")
+    assert filed.verdict()[1]
+    assert filed.fsck().is_well
+
+
+def test_status_is_silent_of_times_that_a_person_has_accepted(filed):
+    assert accept_times(filed.ws) == 2
+    assert told(filed) == []
+    assert accept_times(filed.reopen().ws) == 0
+    filed.ws.journal.compact()
+    assert told(filed.reopen()) == []
+    filed.add(said("11/12/2025", "x3", "那天又疼了。"))
+    filed.settle()
+    assert told(filed)[0].startswith("the times of messages can't be read (1)")
+
+
+@pytest.mark.parametrize("raw", [{}, {"createdAt": None}, {"createdAt": "2026年1月30日 9:00"}, {"createdAt": 1769734800}])
+def test_status_is_silent_where_no_time_was_given_or_it_could_be_read(world, raw):
+    world.reopen(WITHOUT_MODEL)
+    world.write([{"id": "x1", "role": "user", "text": "我对花生过敏。", **raw}])
+    world.intake()
+    assert told(world) == []
+    world.settle()
+    assert told(world) == []
+
+
+def test_session_has_a_message_once_at_the_time_that_a_person_put_right(filed):
+    (name,) = filed.names()
+    path = filed.ws.memory.path_of(name)
+    text = path.read_text(encoding="utf-8")
+    comment = next(line for line in text.splitlines() if '"11/10/2025"' in line)
+    fields = json.loads(comment[comment.index("{") : comment.rindex("}") + 1])
+    right = {
+        **{key: value for key, value in fields.items() if key != "createdAtFound"},
+        "createdAt": "2025-10-11T02:00:00.000Z",
+    }
+    path.write_text(
+        text.replace(json.dumps(fields, ensure_ascii=False), json.dumps(right, ensure_ascii=False)), encoding="utf-8"
+    )
+    filed.refresh()
+    talk = [block for block in filed.ws.session_talk.messages("", filed.clock()) if block.words == "我对花生过敏。"]
+    assert [to_wire(block.created_at) for block in talk] == ["2025-10-11T02:00:00.000Z"]

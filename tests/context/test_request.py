@@ -8,7 +8,7 @@ import pytest
 
 from recalld.supervisor.context.request import Contained, admit, for_project, resolve_input
 from recalld.supervisor.protocol.inbox import Chat
-from recalld.supervisor.recall.audience import ALONE, Audience
+from recalld.supervisor.recall.audience import ALONE
 from tests.archive.states import NOON, ODD, parsed_message
 from tests.context.passages import hit
 
@@ -65,30 +65,6 @@ def test_resolve_input_gives_a_group_without_session_no_history():
 
 
 # ── what may be said there ───────────────────────────────────────────────────
-
-FOUND = [
-    hit(9, "我的工资", chat="direct"),
-    hit(8, "群里说的花生", start=5, chat="group", session=GROUP),
-    hit(7, "别的群说的", start=6, chat="group", session=OTHER),
-    hit(6, "大家都可以知道", start=7, shared=True),
-    hit(5, "没有名字的群", start=8, chat="group"),
-    hit(4, "只对我说的", start=9, chat="direct", session=GROUP),
-]
-
-
-@pytest.mark.parametrize(
-    ("chat", "in_groups", "shown"),
-    [
-        (Chat(), "own", [9, 8, 7, 6, 5, 4]), (Chat(), "none", [9, 8, 7, 6, 5, 4]), (Chat("group", GROUP), "own", [8, 6]),
-        (Chat("channel", GROUP), "own", [8, 6]), (Chat("group", ""), "own", [6]),
-        (Chat("group", GROUP), "all", [9, 8, 7, 6, 5, 4]), (Chat("group", GROUP), "none", []),
-    ],
-)  # fmt: skip
-def test_audience_limits_hits_in_a_group_by_the_in_groups_setting(chat, in_groups, shown):
-    kept, left = admit(FOUND, Audience(chat=chat, in_groups=in_groups), Contained(now=NOON))
-    assert [one.score for one in kept] == shown
-    assert {why for _, why in left} <= {"group"}
-    assert len(kept) + len(left) == len(FOUND)
 
 
 def test_audience_drops_hits_already_in_the_turn():

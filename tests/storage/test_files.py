@@ -59,30 +59,6 @@ def names(folder: Path) -> list[str]:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-def test_read_stable_waits_until_a_file_is_completely_written(path):
-    """Half a file must not be taken for a damaged one."""
-
-    class Written(RealDisk):
-        """A disk on which a program comes to the half of its writing before the first read, and to its end behind it."""
-
-        reads = 0
-
-        def read(self, path: Path, offset: int = 0, most: int = -1) -> bytes:
-            self.reads += 1
-            if self.reads > 1:
-                return super().read(path, offset, most)
-            path.write_bytes(NEW[: len(NEW) // 2])
-            data = super().read(path, offset, most)
-            path.write_bytes(NEW)
-            return data
-
-    disk = Written()
-    found = files(disk).read_stable(path)
-    assert found
-    assert found.data == NEW
-    assert disk.reads > 1
-
-
 def test_read_stable_raises_busy_when_a_file_keeps_changing(path):
     class Restless(RealDisk):
         count = 0

@@ -116,7 +116,7 @@ ROWS: Final = (
         "copies are searched",
         "    excluded_paths.update(copies({path: (record.digest, record.as_made) for path, record in records.items()}))\n",
         "",
-        "tests/archive/test_copies.py::test_copy_is_neither_found_nor_summarised_nor_touched",
+        "tests/archive/test_pieces.py::test_copy_is_neither_found_nor_summarised_nor_touched",
     ),
     # ── leaks ──
     Undone(

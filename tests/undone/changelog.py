@@ -85,7 +85,7 @@ FIXED: Final = (
         "a file of the drop-box with another ending is not named",
         "    for path, stat in look.ws.drop_box.misnamed():\n",
         "    for path, stat in ():\n",
-        "tests/checks/test_encodings.py::test_dropped_names_a_file_of_the_drop_box_that_has_another_ending",
+        "tests/checks/test_fsck.py::test_dropped_names_a_file_of_the_drop_box_that_has_another_ending",
     ),
     Undone(
         "a piece of a session that is too long is given up",
