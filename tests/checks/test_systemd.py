@@ -157,15 +157,6 @@ def test_restart_lets_the_same_trouble_be_reported_again(machine, tmp_path, monk
     assert not (HERE.alarm / "told").exists()
 
 
-def test_uninstall_removes_the_units_and_names_the_memory(machine):
-    install(HERE)
-    (machine.folder / "other.service").write_bytes(b"[Unit]\n")
-    assert uninstall(BARE) == HERE
-    assert machine.tree() == {"other.service": b"[Unit]\n"}
-    with pytest.raises(NoUnit):
-        uninstall(BARE)
-
-
 def failed(code: str) -> dict[str, str]:
     return {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": code}
 
@@ -210,6 +201,8 @@ def test_services_of_two_workspaces_are_apart(machine):
     assert state_of(work)["workspace"] == "/home/我/工作"
     assert uninstall(BARE) == HERE
     assert machine.tree() == work.units()
+    with pytest.raises(NoUnit):
+        uninstall(BARE)
     assert installation(Installation(Path(), name="work")) == work
 
 

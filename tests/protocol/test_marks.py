@@ -35,13 +35,6 @@ def test_with_marks_of_keeps_a_mark_only_where_the_line_was_there(before, after)
     assert len(made) == max(1, len(after))
 
 
-def test_with_marks_of_keeps_the_line_that_the_owner_marked():
-    text = "护照在保险柜里\r\n钥匙在信箱里 #shared\r\n"
-    assert with_marks_of(text, text + "车在车库里 #shared\n") == text + "车在车库里\n"
-    assert with_marks_of(text, text.replace("护照在保险柜里\r\n", "")) == "钥匙在信箱里 #shared\r\n"
-    assert with_marks_of(text, text.replace("里\r\n钥", "里，钥")) == "护照在保险柜里，钥匙在信箱里\r\n"
-
-
 @pytest.mark.parametrize(
     ("text", "pinned"),
     [
