@@ -559,9 +559,9 @@ class World:
 
     # ── running ──────────────────────────────────────────────────────────────
 
-    def supervisor(self, background: Any = None, manager: Any = None) -> Supervisor:
+    def supervisor(self, manager: Any = None) -> Supervisor:
         """The service, without a worker of its own; a test calls `tick`."""
-        return Supervisor(self.ws, self.clock, None, self.clock.monotonic, background, manager=manager)
+        return Supervisor(self.ws, self.clock, None, self.clock.monotonic, manager=manager)
 
     def worker(self, files: Files | None = None, model: Any = None) -> Worker:
         return Worker(FolderDesk(files or self.files, self.paths, self.ws.config), model or self.provider(), self.clock)

@@ -41,16 +41,16 @@ def parsed_message(
 ODD = InvalidEntry("一句没有角色的话", "it is not an object")
 
 
-def file(name: str, digest: str = "d", *, ours: bool = True, original: bool = False) -> MemoryFile:
+def file(name: str, digest: str = "d", *, original: bool = False) -> MemoryFile:
     return MemoryFile(
         name=name,
         digest=f"{digest:0>16}",
         day=date.fromisoformat(name[:10]),
         count=2,
         size=600,
-        ours=ours,
+        ours=True,
         original=original,
-        created=NOON if ours else None,
+        created=NOON,
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from recalld.supervisor.archive.intake import contains_message
 from recalld.supervisor.protocol.message import digest_of_text, fingerprint_of
-from tests.world import FaultyDisk, World, message, without
+from tests.world import FaultyDisk, message, without
 
 
 def test_intake_knows_a_spelling_that_an_older_journal_has(world):
@@ -82,17 +82,6 @@ def test_intake_files_words_in_the_fields_of_other_programs(world, raw):
 # ── a workspace that another program kept ────────────────────────────────────
 
 
-def adopted(world: World, note: str, text: str = "我对花生过敏") -> None:
-    world.note("2026-01-30-allergy.md", note)
-    world.write(
-        [
-            message("1", "2026-01-30T09:00", text, archived=True),
-            message("2", "2026-01-30T09:01", "好的，记住了", "assistant", archived=True),
-        ]
-    )
-    world.settle()
-
-
 def test_intake_does_not_adopt_from_a_note_of_another_day(world):
     world.note("2026-01-29-allergy.md", "- 我对花生过敏\n")
     world.write([message("1", "2026-01-30T09:00", "我对花生过敏", archived=True)])
@@ -101,8 +90,14 @@ def test_intake_does_not_adopt_from_a_note_of_another_day(world):
 
 
 def test_intake_leaves_an_adopted_note_unchanged_and_in_place(world):
-    note = "# 过敏\n\n- user: 我对花生过敏\n"
-    adopted(world, note)
+    note = "# 过敏\n\n- user: 我对花生过敏。\n"
+    world.note("2026-01-30-allergy.md", note)
+    said = (
+        message("1", "2026-01-30T09:00", archived=True),
+        message("2", "2026-01-30T09:01", "好的，记住了", "assistant", archived=True),
+    )
+    world.write(said)
+    world.settle()
     world.clock.forward(days=60)
     world.settle()
     assert (world.paths.memory / "2026-01-30-allergy.md").read_text() == note

@@ -92,7 +92,6 @@ def test_intake_adopts_what_a_note_holds_that_arrives_later(world):
 
 # ── copies, as synchronisers, systems, editors and people make them ──────────────
 
-QUESTION = "花生过敏"
 #: What a copy of X.md is called; those that recalld reads at all by their name.
 SPELLINGS = (
     *("X (1).md", "X 2.md", "X - Copy (2).md", "X copy.md", "Copy of X.md", "X的副本.md", "副本 X.md", "X-DESKTOP-7K3.md"),
@@ -102,11 +101,11 @@ SPELLINGS = (
 UNREAD = (*("X (conflicted copy 2026-01-30).md", "X.sync-conflict-20260130-101112-ABCDEF.md", ".X.md.swp", "X.md.bak"),)
 
 
-def remembered(world: World, day: str = "2026-01-29") -> str:
-    """Archive two messages of that day about nginx and peanuts; returns the path of their dated file."""
-    world.add(message_on(day, "nginx"), message(f"{day}-b", f"{day}T09:05", "我对花生过敏，点外卖要备注。", session="家"))
+def remembered(world: World) -> str:
+    """Archive two messages of a day about nginx and peanuts; returns the path of their dated file."""
+    world.add(message_on("2026-01-29", "nginx"), message("b", "2026-01-29T09:05", "我对花生过敏，点外卖要备注。", session="家"))
     world.round("all")
-    (path,) = (path for path in world.dated_files() if day in path)
+    (path,) = world.dated_files()
     return path
 
 
@@ -118,9 +117,9 @@ def copied(world: World, path: str, spelling: str) -> str:
     return to
 
 
-def found(world: World, question: str = QUESTION) -> list[str]:
+def found(world: World) -> list[str]:
     world.refresh()
-    return [*dict.fromkeys(world.found_paths(question))]
+    return [*dict.fromkeys(world.found_paths("花生过敏"))]
 
 
 def sources(world: World, label: str) -> list[str]:
@@ -161,12 +160,6 @@ def test_copy_is_searched_once_the_file_itself_is_gone(world, spelling):
 # ── what is no file, and what has the name already ───────────────────────────
 
 
-def name_of_a_file(world: World, day: str = "2026-01-10", text: str = "重启 nginx") -> str:
-    world.add(message(f"{day}-{text}", f"{day}T09:00", text))
-    world.round("all")
-    return world.ws.memory.dated()[-1].name
-
-
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
 def test_memory_store_skips_folders_pipes_and_symlinks(world, make):
     """Links that lead out of the tree are not followed."""
@@ -176,7 +169,7 @@ def test_memory_store_skips_folders_pipes_and_symlinks(world, make):
 
 
 def test_memory_store_move_never_replaces_an_existing_original(world):
-    name = name_of_a_file(world)
+    name = remembered(world).rpartition("/")[2]
     other = world.paths.original(name)
     other.parent.mkdir(parents=True)
     other.write_text("别人先放的")

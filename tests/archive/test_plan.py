@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,10 +21,6 @@ from tests.archive.states import HISTORIES, MOMENTS, NOON, file, parsed_message,
 
 HOUR, MINUTE, MS = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=1)
 ZONES = ("Asia/Shanghai", "America/New_York", "Australia/Lord_Howe")
-
-
-def messages(count: int, when: datetime = NOON) -> list[Message]:
-    return [parsed_message(f"m{n}", f"第 {n} 句", when) for n in range(count)]
 
 
 # ── due ──────────────────────────────────────────────────────────────────────
@@ -53,12 +49,12 @@ def why_due(*given: Any, **named: Any) -> str | None:
     ],
 )
 def test_due_is_above_100_or_six_hours_after_the_oldest_since_the_last_run(ages, last_run, now, why):
-    assert why_due([one for age in ages for one in messages(1, NOON - (age or timedelta()))], last_run, now) == why
+    assert why_due([parsed_message("m0", when=NOON - (age or timedelta())) for age in ages], last_run, now) == why
 
 
 def test_due_returns_overflow_at_once():
-    assert why_due(messages(1), None, NOON, overflowing=True) == "overflow"
-    again = due(messages(1), NOON, NOON, 100, 6 * HOUR, overflowing=True)
+    assert why_due([parsed_message("m0")], None, NOON, overflowing=True) == "overflow"
+    again = due([parsed_message("m0")], NOON, NOON, 100, 6 * HOUR, overflowing=True)
     assert again == (NOON + 10 * MINUTE, "overflow")
 
 
@@ -179,8 +175,8 @@ def test_reconcile_is_idempotent_and_makes_only_legal_transitions(history, names
 # ── which messages leave history.json ───────────────────────────────────────────
 
 
-def talk(count: int, archived: object = True, first: int = 0, text: str = "第 {} 句") -> list[Message]:
-    return [parsed_message(f"m{n}", text.format(n), NOON + timedelta(minutes=n), archived) for n in range(first, first + count)]
+def talk(count: int, archived: object = True, first: int = 0) -> list[Message]:
+    return [parsed_message(f"m{n}", f"第 {n} 句", NOON + timedelta(minutes=n), archived) for n in range(first, first + count)]
 
 
 def everything(_message: Message) -> bool:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from recalld.supervisor.storage.clock import to_wire
-from tests.world import World, at, message, without
+from tests.world import World, message, without
 
 
-def numbered(session: str, count: int, first: int = 0, *, timed: bool = True) -> list[dict[str, Any]]:
-    """What a program holds that numbers the messages of a session from *first* on."""
-    day = at("2026-01-31T09:00") + timedelta(seconds=ord(session[0]) % 60)
-    raws = [
-        message(str(first + n), (day + timedelta(minutes=n)).isoformat(), f"{session}的第 {n} 句", ("user", "assistant")[n % 2])
-        for n in range(count)
-    ]
-    return raws if timed else [without([raw], "createdAt")[0] for raw in raws]
+def numbered(count: int, *, timed: bool = True) -> list[dict[str, Any]]:
+    """What a program holds that numbers its messages."""
+    raws = [message(str(n), f"2026-01-31T09:{n:02}", f"第 {n} 句", ("user", "assistant")[n % 2]) for n in range(count)]
+    return raws if timed else without(raws, "createdAt")
 
 
-def texts(*lists: list[dict[str, Any]]) -> list[str]:
-    return sorted(raw["text"] for raws in lists for raw in raws)
+def texts(raws: list[dict[str, Any]]) -> list[str]:
+    return sorted(raw["text"] for raw in raws)
 
 
 def settled(world: World, *, seen: int) -> None:
@@ -37,7 +32,7 @@ def settled(world: World, *, seen: int) -> None:
 @pytest.mark.parametrize("timed", [True, False])
 def test_intake_keeps_each_message_once_when_its_place_is_its_id(world, timed, runs):
     """A window of twelve, of which each message has the number of its place, while forty pass; written early and late."""
-    talk = numbered("窗口", 40, timed=timed)
+    talk = numbered(40, timed=timed)
     for end in range(2, 41, 2):
         world.write([{**raw, "id": n} for n, raw in enumerate(talk[max(0, end - 12) : end])])
         world.round(runs)
@@ -52,7 +47,7 @@ def test_intake_keeps_each_message_once_when_its_place_is_its_id(world, timed, r
 @pytest.mark.parametrize("runs", ["none", "all"])
 def test_restore_history_knows_messages_whose_place_was_their_id(world, runs):
     """Backup, journal and what is left of the damaged file have each message under a number of its own."""
-    talk = numbered("窗口", 9)
+    talk = numbered(9)
     for start in range(4):
         window = [{**raw, "id": n} for n, raw in enumerate(talk[start : start + 6])]
         world.write(window)
@@ -67,7 +62,7 @@ def test_restore_history_knows_messages_whose_place_was_their_id(world, runs):
 @pytest.mark.parametrize("timed", [True, False])
 def test_intake_numbers_each_message_anew_when_the_journal_is_cut_off(world, timed):
     """The power goes out while the journal is told of new numbers: of each message it knows the old one or the new one."""
-    talk = numbered("窗口", 9, timed=timed)
+    talk = numbered(9, timed=timed)
     world.write([{**raw, "id": n} for n, raw in enumerate(talk[:6])])
     world.intake()
     known = world.paths.seen.read_bytes()

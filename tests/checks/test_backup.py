@@ -320,13 +320,12 @@ def renamed(name: str) -> Callable[[list[Any]], None]:
     return change
 
 
-def typed(kind: bytes, target: str = "/etc/passwd") -> Callable[[list[Any]], None]:
+def typed(kind: bytes) -> Callable[[list[Any]], None]:
     """Make the first file a thing of this type."""
 
     def change(members: list[Any]) -> None:
         member = members[0][0]
-        member.type, member.linkname = kind, target
-        member.size = 0
+        member.type, member.linkname, member.size = kind, "/etc/passwd", 0
 
     return change
 

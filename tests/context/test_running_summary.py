@@ -20,9 +20,8 @@ SYSTEM = "你是小记。\n 保持简短。 "
 QUESTION = "我能吃花生酱吗？"
 
 
-def prepared(world: World, toml: str = "", session: str = SESSION) -> Memory:
+def prepared(world: World, session: str = SESSION) -> Memory:
     """The memory of a session of 12 messages, of which a summary has the first six."""
-    world.reopen(f"{WITH_MODEL}{toml}")
     world.write([{**one, "session": session} for one in talk("2026-01-31T09:00", 12)])
     memory = Memory(world.ws, clock=world.clock)
     assert memory.conversation(Scripted(lambda _: SUMMARY), session=session).summarize()

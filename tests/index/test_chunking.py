@@ -35,10 +35,10 @@ tags: 花生
 """
 
 
-def _cut(text, tier="dated"):
+def _cut(text):
     return [
         (chunk.passage.start, chunk.passage.end, chunk.passage.text, chunk.passage.role, chunk.context)
-        for chunk in chunk_note("memory/a.md", text, DAY, tier)
+        for chunk in chunk_note("memory/a.md", text, DAY)
     ]
 
 

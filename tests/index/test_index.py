@@ -266,9 +266,9 @@ def noted(world):
     return world
 
 
-def part(world, control=UNLIMITED):
+def part(world):
     """Update the index without any time: it makes the least that it ever does."""
-    return world.ws.index.update(0.0, control, 0.0)
+    return world.ws.index.update(0.0, UNLIMITED, 0.0)
 
 
 def whole(world):

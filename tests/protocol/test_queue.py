@@ -102,10 +102,10 @@ def test_read_result_refuses_a_name_or_a_group_that_differs_from_the_id(task_que
 DIGEST = "d2a84f4b8b650937"
 
 
-def asked(prompt: str = "总结", server: str = "") -> AskedTask:
+def asked(server: str = "") -> AskedTask:
     group = f"session-{DIGEST}"
-    identity = asked_id(group, "session-summary", prompt, 0)
-    return AskedTask(id=identity, kind="session-summary", group=group, prompt=prompt, server=server)
+    identity = asked_id(group, "session-summary", "总结", 0)
+    return AskedTask(id=identity, kind="session-summary", group=group, prompt="总结", server=server)
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ def kind(world: World, session: str = SESSION, chat: str = "") -> str:
     return Caller(session=session, chat=chat, clock=world.clock).audience(world.ws).chat.kind
 
 
-def shown(world: World, question: str = "备份硬盘在哪里？门禁码是多少？") -> str:
-    return Memory(world.ws, clock=world.clock).inject(question, session=SESSION).memory
+def shown(world: World) -> str:
+    return Memory(world.ws, clock=world.clock).inject("备份硬盘在哪里？门禁码是多少？", session=SESSION).memory
 
 
 @pytest.fixture

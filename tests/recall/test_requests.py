@@ -21,11 +21,11 @@ TALK = (
 )
 
 
-def world_of(root, lines, first=date(2025, 9, 1), days=3):
+def world_of(root, lines):
     world = World(root, at("2026-01-31T10:00"))
     world.reopen(WITHOUT_MODEL)
     for n, line in enumerate(lines):
-        world.note(f"{first + timedelta(days=days * n)}-talk.md", f"- 09:15 user: {line}\n")
+        world.note(f"{date(2025, 9, 1) + timedelta(days=3 * n)}-talk.md", f"- 09:15 user: {line}\n")
     world.refresh()
     return world
 

@@ -21,10 +21,10 @@ TALK = [
 COMPACT = json.dumps(TALK, ensure_ascii=False).encode()
 
 
-def spoilt(before: str, after: str, data: bytes = COMPACT) -> bytes:
-    """What somebody has made of *data*."""
-    assert before.encode() in data
-    return data.replace(before.encode(), after.encode(), 1)
+def spoilt(before: str, after: str) -> bytes:
+    """What somebody has made of it."""
+    assert before.encode() in COMPACT
+    return COMPACT.replace(before.encode(), after.encode(), 1)
 
 
 @pytest.mark.parametrize(
