@@ -108,7 +108,6 @@ EVENTS: Final[Mapping[str, str]] = {
     "port_refused": msgid("the port of `[serve]` can't be used; the supervisor runs on without HTTP, and tries again"),
     "port_open": msgid("the supervisor answers over HTTP"),
     "watch_lost": msgid("there are no file events; changes are found by polling alone"),
-    "output_lost": msgid("lines could not be printed: nobody read them, or the disk is full; the log has them"),
     "error": msgid("a step failed with an unexpected exception; the others went on"),
 }
 
@@ -119,7 +118,7 @@ _ERRORS: Final = frozenset(
 _WARNINGS: Final = frozenset(
     (
         *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
-        *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed"),
+        *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "provider_paused", "recall_failed"),
         *("pool_waits", "replies_spent", "reply_failed", "hook_failed", "proxy_failed", "summary_failed"),
         *("port_refused", "source_refused", "supervisor_mute", "task_put_back", "watch_lost"),
     )

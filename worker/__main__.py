@@ -52,15 +52,12 @@ def main() -> int:
             return printable_json(json.dumps(fields, ensure_ascii=False))
         return printable(" ".join(words.get(str(value), render_text(value, options.language)) for value in fields.values()))
 
-    def lost(lines: int) -> str:
-        return render({"error": f"{lines} lines could not be printed"})
-
     try:
         if options.pool_file:
-            with line_printer(sys.stdout, lost) as print_line:
+            with line_printer(sys.stdout) as print_line:
                 crew(options.pool_file, lambda fields: print_line(render(fields)))
             return 0
-        with line_printer(sys.stdout, lost) as print_line:
+        with line_printer(sys.stdout) as print_line:
             root = options.workspace.resolve()
             if options.task:
                 print_line(do(root).decode())
@@ -112,8 +109,6 @@ def crew(pool_file: Path, report: Callable[[Mapping[str, object]], None]) -> Non
 
     environ = dict(os.environ)
     profiles = read_profiles(pool_file)
-    if profiles.notice:
-        report({"notice": profiles.notice})
     keys = profiles.crew
     seal = Seal.of(keys.key_env, environ)
     broker = Broker(environ.get("RECALLD_POOL_URL", ""), keys.prefix)

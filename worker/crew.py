@@ -53,18 +53,14 @@ _RETRY_S: Final = 0.5
 #: For how long what goes back may take to be delivered.
 _END_S: Final = 5.0
 _THERE_S: Final = 5.0
-#: Keys of 0.34 and before, which a file may still have. Without a limit of a day more may be paid: it is set elsewhere first.
-_OF_A_DAY: Final = frozenset(("calls_per_day", "money_per_day"))
-_LEFT: Final = _OF_A_DAY | {"heartbeat", "rate_wait", "requests_per_minute", "tokens_per_minute", "price_in", "price_out"}
 
 
 @record
 class Profiles:
-    """What pool.toml says: the process, its models by name, and a *notice* of its keys that are not read any more."""
+    """What pool.toml says: the process, and its models by name."""
 
     crew: CrewKeys
     models: Mapping[str, Provider]
-    notice: Text | None = None
 
 
 def read_profiles(path: Path) -> Profiles:
@@ -86,19 +82,6 @@ def read_profiles(path: Path) -> Profiles:
     models = providers.values() if isinstance(providers, dict) else ()
     if not models or not all(isinstance(model, dict) for model in models):
         raise BadConfig(path.name, Text("it names no model: give a section [providers.default] with base_url and model"))
-    sections = [section for section in (given.get("pool"), *models) if isinstance(section, dict)]
-    left = tuple(dict.fromkeys(key for section in sections for key in section if key in _LEFT))
-    if limits := tuple(key for key in left if key in _OF_A_DAY):
-        raise BadConfig(
-            path.name,
-            Text(
-                "{keys} limited what a day costs, and a pool has no limits any more: set `llm.max_calls_per_day` in the recalld.toml of each workspace, then delete them",
-                keys=limits,
-            ),
-        )
-    for section in sections:
-        for key in left:
-            section.pop(key, None)
     crew = read_section("pool", CrewKeys(), given)
     profiles = {name: read_section("provider", Provider(), {"provider": table}) for name, table in providers.items()}
     for name, profile in profiles.items():
@@ -106,8 +89,7 @@ def read_profiles(path: Path) -> Profiles:
             raise BadConfig(
                 f"providers.{name}.model", Text('no model is named; give the name that the server knows, such as "qwen3:8b"')
             )
-    notice = Text("pool.toml has {keys}, which a pool does not regard any more; delete them", keys=left) if left else None
-    return Profiles(crew, profiles, notice)
+    return Profiles(crew, profiles)
 
 
 class RedisHold:

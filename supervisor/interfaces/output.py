@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 
 from ..events import EVENTS, priority
 from ..operations.codec import camel
-from ..storage.clock import Clock, from_wire, local, to_wire
+from ..storage.clock import from_wire, local, to_wire
 from ..storage.process import is_journal, line_printer
 from ..storage.texts import Text, msgid, template
 from ..text.foreign_text import printable_json, printable_line
@@ -134,7 +134,7 @@ def as_sentence(event: Mapping[str, object], render: Render) -> str:
 
 
 @contextlib.contextmanager
-def event_printer(clock: Clock, render: Render, *, json: bool) -> Iterator[Callable[[Mapping[str, object]], None]]:
+def event_printer(render: Render, *, json: bool) -> Iterator[Callable[[Mapping[str, object]], None]]:
     """Yield what prints an event to standard output: as JSON, as a journal reads it, for a terminal, or as a plain line."""
     form: Callable[[Mapping[str, object]], str] = as_json if json else as_line
     if not json and is_journal(sys.stdout, os.environ):
@@ -142,10 +142,7 @@ def event_printer(clock: Clock, render: Render, *, json: bool) -> Iterator[Calla
     elif not json and sys.stdout and sys.stdout.isatty():
         form = partial(as_sentence, render=render)
 
-    def lost(lines: int) -> str:
-        return form({"ts": to_wire(clock()), "event": "output_lost", "lines": lines})
-
-    with line_printer(sys.stdout, lost) as print_line:
+    with line_printer(sys.stdout) as print_line:
         yield lambda event: print_line(form(event))
 
 

@@ -55,7 +55,7 @@ def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: b
     limit_malloc_arenas()
     manager, alarm, http = ServiceManager(os.environ.get("NOTIFY_SOCKET", "")), Alarm(os.environ), HttpService(clock)
     is_ended, supervisor = threading.Event(), None
-    with event_printer(clock, render, json=json) as print_event:
+    with event_printer(render, json=json) as print_event:
 
         def report(why: str) -> None:
             ws.events.transition("error", why, what="the socket", why=why)

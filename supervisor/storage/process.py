@@ -5,7 +5,7 @@ A supervisor would keep the 70 MB of dictionaries that naming one dated file tak
 quarter or half a second of processor, once for all files of a run. Without glibc freed memory is left alone.
 
 Lines are printed by a thread, since a reader may stop reading (a pager, a container's log), go away, or be a full disk. Nothing
-waits for it: the newest lines are kept until it reads on, and the number of those that could not be printed is printed.
+waits for it: what does not fit beside the lines that wait for it is not printed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import os
 import signal
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from queue import Full, Queue
 from typing import Any, Final, TextIO
 
 #: Seconds until a process must have answered: meanwhile the run waits.
@@ -93,7 +93,7 @@ def on_signals(stop: Callable[[], None]) -> None:
 
 #: Lines that wait for a reader, at most.
 _MAX_LINES: Final = 1000
-#: Seconds to wait for the reader at the end.
+#: Seconds to wait for the reader at the end, of a full queue twice.
 _CLOSE_S: Final = 1.0
 
 
@@ -109,69 +109,39 @@ def is_journal(out: TextIO | None, environ: Mapping[str, str]) -> bool:
 
 
 @contextlib.contextmanager
-def line_printer(out: TextIO | None, lost: Callable[[int], str]) -> Iterator[Callable[[str], None]]:
+def line_printer(out: TextIO | None) -> Iterator[Callable[[str], None]]:
     """
     Yield a function that prints a line to *out* soon, never waits and never fails; it does nothing if *out* is None (closed).
 
-    *lost* makes the line that says how many lines could not be printed; it is printed in their place. At the end of the block
-    the lines that are left are waited for, _CLOSE_S seconds at most.
+    A line for which there is no room is dropped. At the end of the block the lines that are left are waited for, for a few
+    seconds at most.
     """
     if out is None:
         yield lambda _line: None
         return
-    printer = _LinePrinter(out, lost)
+    lines: Queue[str | None] = Queue(_MAX_LINES)
+    thread = threading.Thread(target=_print, args=(lines, out.fileno(), out.encoding), name="output", daemon=True)
+    thread.start()
+
+    def print_line(line: str) -> None:
+        with contextlib.suppress(Full):
+            lines.put_nowait(line)
+
     try:
-        yield printer.print
+        yield print_line
     finally:
-        printer.close()
+        with contextlib.suppress(Full):
+            lines.put(None, timeout=_CLOSE_S)
+        thread.join(_CLOSE_S)
 
 
-class _LinePrinter:
-    """The lines that are left, and a thread that prints them."""
-
-    def __init__(self, out: TextIO, lost: Callable[[int], str]) -> None:
-        self._handle, self._encoding = out.fileno(), out.encoding
-        self._lost = lost
-        self._lines: deque[str] = deque(maxlen=_MAX_LINES)
-        self._lost_lines = 0
-        self._is_cut = False
-        self._is_ending = False
-        self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="output", daemon=True)
-        self._thread.start()
-
-    def print(self, line: str) -> None:
-        with self._changed:
-            self._lost_lines += len(self._lines) == _MAX_LINES  # the oldest one makes room
-            self._lines.append(line)
-            self._changed.notify()
-
-    def close(self) -> None:
-        with self._changed:
-            self._is_ending = True
-            self._changed.notify()
-        self._thread.join(_CLOSE_S)
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._lines or self._is_ending)
-                if not self._lines:
-                    return
-                lost, self._lost_lines = self._lost_lines, 0
-                lines = [self._lost(lost)] * bool(lost) + [self._lines.popleft()]
-            if not self._write("".join(f"{line}\n" for line in lines)):
-                with self._changed:
-                    self._lost_lines += lost + 1
-
-    def _write(self, text: str) -> bool:
-        """Write the text and return whether that worked; a line that was cut off before is ended first."""
+def _print(lines: Queue[str | None], handle: int, encoding: str) -> None:
+    """Print the *lines* until one is None; a line that a full disk cut off is ended before the next."""
+    is_cut = False
+    for line in iter(lines.get, None):
         # not by the stream: a thread that waits in it would hold the lock that Python needs at its end
-        rest = (b"\n" if self._is_cut else b"") + text.encode(self._encoding, "backslashreplace")
-        try:
+        rest = (b"\n" if is_cut else b"") + f"{line}\n".encode(encoding, "backslashreplace")
+        with contextlib.suppress(OSError):
             while rest:
-                rest = rest[os.write(self._handle, rest) :]
-                self._is_cut = bool(rest)
-        except OSError:
-            return False
-        return True
+                rest = rest[os.write(handle, rest) :]
+                is_cut = bool(rest)

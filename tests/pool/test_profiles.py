@@ -20,20 +20,8 @@ def read(tmp_path):
 
 def test_pool_file_names_the_models(read):
     found = read('[pool]\nthreads = 4\n[providers.fast]\nmodel = "m"\n', "utf-8-sig")
-    assert (found.crew.threads, found.notice) == (4, None)
+    assert found.crew.threads == 4
     assert {name: one.model for name, one in found.models.items()} == {"fast": "m"}
-
-
-def test_rates_of_an_older_version_are_told_and_not_regarded(read):
-    found = read('[pool]\nrate_wait = "5s"\n[providers.fast]\nmodel = "m"\nprice_in = 2\n')
-    assert str(found.notice).startswith("pool.toml has rate_wait, price_in, ")
-    assert "delete them" in str(found.notice)
-
-
-@pytest.mark.parametrize("limit", ["calls_per_day", "money_per_day"])
-def test_limit_of_a_day_of_an_older_version_is_never_dropped(read, limit):
-    with pytest.raises(BadConfig, match=rf"{limit}.*llm\.max_calls_per_day"):
-        read(f'[providers.fast]\nmodel = "m"\n{limit} = 40\n')
 
 
 @pytest.mark.parametrize(
@@ -45,7 +33,7 @@ def test_limit_of_a_day_of_an_older_version_is_never_dropped(read, limit):
         (b"", "pool.toml: it names no model"),
         (b"providers = 3", "pool.toml: it names no model"),
         (b"[providers.a]\nbase_url = 'http://h/v1'", "providers.a.model: "),
-        (b"[providers.a]\nmodel = 'm'\nx = 1", "provider.x: there is no such key"),
+        (b"[providers.a]\nmodel = 'm'\nmoney_per_day = 1", "provider.money_per_day: there is no such key"),
     ],
 )
 def test_pool_file_that_is_wrong_is_refused_in_one_sentence(read, text, sentence):
