@@ -25,7 +25,7 @@ from ..operations import undo as undoing
 from ..operations.days import DayAnswer, DaysAnswer, SummaryAnswer
 from ..operations.forget import Forgotten
 from ..operations.history import SessionsAnswer
-from ..operations.operation import LEFT, A, Caller, Operation, perform
+from ..operations.operation import A, Caller, Operation, perform
 from ..operations.prune import Pruned
 from ..operations.undo import Undone
 from ..operations.upkeep import CheckAnswer
@@ -71,12 +71,6 @@ class Memory:
         self._clock = clock
         self._keep_fresh = keep_fresh
         self._control = control
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise AttributeError; for a method of an earlier version it says what does its work now."""
-            raise AttributeError(LEFT.get(name) or f"'Memory' object has no attribute {name!r}")
 
     # ── a turn ───────────────────────────────────────────────────────────────
 

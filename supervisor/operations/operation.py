@@ -297,21 +297,10 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
 _HOMES: Final = {name: module for module, names in MODULES.items() for name in names}
 #: The names of all operations.
 NAMES: Final = tuple(_HOMES)
-_WHY: Final = Text(
-    "it has left: `recalld why` shows what was put before the assistant in a turn, `recalld inject` what would be now"
-)
-#: Operations of earlier versions, and what does their work now.
-LEFT: Final = {
-    **dict.fromkeys(("turns", "turn", "preview", "replay"), _WHY),
-    "files": Text("it has left: the files of memory are memory.md and those of the folder `memory`"),
-    "events": Text("it has left: the events are in log.jsonl, an object a line, and `/events` tells when one comes"),
-}
 
 
 def find(name: str) -> Operation[Any]:
-    """Return the operation of that name; BadRequest if there is none, or no longer."""
-    if name in LEFT:
-        raise BadRequest(name, LEFT[name])
+    """Return the operation of that name; BadRequest if there is none."""
     if name not in _HOMES:
         raise BadRequest("op", Text("there is no operation {name!r}; give one of {names}", name=name, names=[*NAMES]))
     operation: Operation[Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)

@@ -104,16 +104,3 @@ def test_what_is_the_owners_alone_is_403_in_a_group(service: Service):
 def test_folder_in_place_of_a_file_is_422(service: Service):
     (service.world.root / "memory.md").mkdir()
     service.problem(422, "POST", "/api/long_term_text")
-
-
-LEFT = [
-    *((f"/api/{name}", "why") for name in ("turns", "turn", "preview")),
-    ("/api/events", "log.jsonl"),
-    ("/mcp", "recalld mcp"),
-]
-
-
-@pytest.mark.parametrize(("path", "now"), LEFT)
-def test_operation_that_has_left_says_what_does_its_work_now(unchanged: Service, path, now):
-    for why in (unchanged.problem(404, method, path)["detail"] for method in ("GET", "POST")):
-        assert (why.startswith(f"{path}: it has left"), now in why, why[-1]) == (True, True, ".")

@@ -173,12 +173,6 @@ def test_api_get_explains_an_invalid_citation_and_a_missing_path(memory, world):
             memory.get(*words)
 
 
-def test_api_method_that_has_left_says_what_does_its_work_now(memory):
-    for name, now in {"turns": "recalld why", "events": "log.jsonl", "ask": "no attribute 'ask'"}.items():
-        with pytest.raises(AttributeError, match=now):
-            getattr(memory, name)
-
-
 def test_api_import_loads_no_submodule_before_first_use():
     code = "import sys, recalld; print([m for m in sys.modules if m.startswith('recalld.')]); recalld.Memory"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -18,13 +18,12 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...longterm.lines import parse_entry
 from ...operations.codec import from_json, refuse_unknown, to_json
-from ...operations.operation import LEFT, NAMES, find
+from ...operations.operation import NAMES, find
 from ...storage.errors import BadRequest, StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from .site import Site, json_object, query
@@ -35,11 +34,6 @@ if TYPE_CHECKING:
 
 #: The most lines of `recent`.
 _MOST_RECENT: Final = 10_000
-#: Addresses of earlier versions, and what does their work now.
-_LEFT: Final = {
-    **{f"/api/{name}": why for name, why in LEFT.items()},
-    "/mcp": Text("it has left: a client starts `recalld mcp`, which asks the supervisor"),
-}
 #: What 000's routes say, they say in its language.
 _ITS_LANGUAGE: Final = "zh"
 
@@ -136,13 +130,8 @@ async def _body(request: Request, *names: str) -> dict[str, Any]:
 
 
 def operation_routes(site: Site) -> list[BaseRoute]:
-    """Return a route for each operation, and for those that have left, which say what does their work now."""
-    left = [Route(path, partial(_left, path, why), methods=["GET", "POST", "DELETE"]) for path, why in _LEFT.items()]
-    return [*left, *(Route(f"/api/{name}", partial(_answer, site, name), methods=["POST"]) for name in NAMES)]
-
-
-async def _left(path: str, why: Text, _: Request) -> Response:
-    raise HTTPException(404, Text("{field}: {why}.", field=path, why=why))
+    """Return a route for each operation."""
+    return [Route(f"/api/{name}", partial(_answer, site, name), methods=["POST"]) for name in NAMES]
 
 
 async def _answer(site: Site, name: str, request: Request) -> Response:
