@@ -2,7 +2,7 @@
 The event log, log.jsonl: one JSON object a line, for programs and for a person who asks what happened last night.
 
 An event never contains a message's text. A state that lasts is logged once, when it begins (`transition`). A log that can't be
-written stops nothing: *report* is called with that once, and its events come with the next that can be. Source: protocol.md, 8.
+written stops nothing: *report* is called with that once, and what it would say is not written. Source: protocol.md, 8.
 
 Steps that may fail alone are reported while they fail: `attempt` is for one, `FaultScope` for those of a round together.
 """
@@ -130,8 +130,6 @@ _KNOWN_FOR_GOOD: Final = frozenset({"copy_found"})
 #: Bytes at the end of the log that are searched for an event of another process, and for the states that last.
 _TAIL_BYTES: Final = 10_000
 _STATES_BYTES: Final = 200_000
-#: How many events are kept that the disk refuses; beyond them the oldest is lost.
-_KEPT: Final = 1_000
 #: The names of rotated files; one that is not compressed was rotated while the disk was full.
 _ROTATED: Final = lazy_re(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
 #: A new log file is started after this time, whatever the size of the last.
@@ -168,8 +166,7 @@ class Events:
         self._faults: dict[str, tuple[SupervisorError, ...]] = {}
         self._reported: dict[str, frozenset[frozenset[str]]] = {}
         self._lock = threading.RLock()
-        #: The lines that could not be written yet, and why; "" if all were.
-        self._unwritten: list[bytes] = []
+        #: Why the last event could not be written, "" if it was.
         self._unwritable = ""
 
     def emit(self, event: str, **fields: object) -> None:
@@ -182,11 +179,8 @@ class Events:
             with contextlib.suppress(OSError):  # the next event tries again
                 self._rotate(now)
             before, self._unwritable = self._unwritable, ""
-            self._unwritten = [*self._unwritten, json.dumps(entry, ensure_ascii=True).encode()][-_KEPT:]
             try:
-                while self._unwritten:
-                    _add_line(self._path, self._unwritten[0])
-                    self._unwritten.pop(0)
+                _add_line(self._path, json.dumps(entry, ensure_ascii=True).encode())
             except OSError as error:
                 self._unwritable = str(from_os_error(error, self._path))
             if self._report:

@@ -61,19 +61,6 @@ class Text(str):
         return str(self) if language == "en" else _filled(template(self.msgid, language), self.fields, language)
 
 
-class _StoredText(Text):
-    """A text from a file, whose English is as it was stored: it is Chinese only while its fields still make that English."""
-
-    def in_language(self, language: Language) -> str:
-        if language == "en" or self.msgid not in _translations():
-            return str(self)
-        try:
-            is_unchanged = _filled(template(self.msgid, "en"), self.fields, "en") == self
-            return super().in_language(language) if is_unchanged else str(self)
-        except (LookupError, TypeError, ValueError, AttributeError):
-            return str(self)
-
-
 def msgid(text: str, context: str = "") -> str:
     """
     Return what gettext knows the *text* by: it marks one that is made a Text elsewhere.
@@ -112,13 +99,13 @@ def _stored_field(field: object) -> Any:
 
 
 def restored(english: str, kept: object) -> str:
-    """Return the text that was *kept* for the *english* string; that string where a version before 0.30 kept it by a code."""
-    if not (isinstance(kept, dict) and isinstance(kept.get("text"), str) and isinstance(kept.get("fields"), dict)):
+    """Return the text that was *kept* for the *english* string; that string where what was kept does not make it any more."""
+    try:
+        fields = {name: _restored_field(field) for name, field in kept["fields"].items()}  # type: ignore[index]
+        text = Text(kept["text"], **fields)  # type: ignore[index]
+    except (LookupError, TypeError, ValueError, AttributeError):
         return english
-    text = str.__new__(_StoredText, english)
-    text.msgid = kept["text"]
-    text.fields = {str(name): _restored_field(field) for name, field in kept["fields"].items()}
-    return text
+    return text if text == english else english
 
 
 def _restored_field(field: Any) -> Any:
