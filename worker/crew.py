@@ -32,7 +32,7 @@ from recalld.supervisor.protocol.config_keys import Llm, Provider, Tokens
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import Account, PromptTemplate, read_template, shipped_template
 from recalld.supervisor.protocol.settings import read_section
-from recalld.supervisor.protocol.task import NewerVersion, Result, result_of
+from recalld.supervisor.protocol.task import Result, result_of
 from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.disk import read_outside
 from recalld.supervisor.storage.errors import BadConfig, Busy, NoService, from_os_error
@@ -123,8 +123,8 @@ def opened(hold: RedisHold, seal: Seal) -> Contents:
     data = seal.unseal("cargo", hold.uid, hold.sealed)
     try:
         cargo = unpacked(data)
-    except NewerVersion:
-        raise Unsealable("newer") from None
+    except Unsealable:
+        raise
     except ValueError:
         raise Unsealable("changed") from None
     if not hold.uid.endswith(f".{cargo.task.id}"):

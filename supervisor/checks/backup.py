@@ -207,9 +207,8 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     for `status` and raised; then nothing was deleted.
     """
     file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
-    backups = before.made if (before := read_last_backup(ws)) else ()
     try:
-        _write(ws, file, LastBackup(now, str(folder), keep, str(file), made=backups), made_by)
+        _write(ws, file, LastBackup(now, str(folder), keep, str(file)), made_by)
         contents = check(file)
         # a wrong clock may have made a backup of a later day, after which this one is not the last by its name
         older = [path for path in nightly_backups(ws, folder)[:-keep] if path != file]
@@ -218,7 +217,7 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     except (SupervisorError, OSError) as error:
         refused = from_os_error(error, error.filename or folder) if isinstance(error, OSError) else error
         last, why = read_last_backup(ws), getattr(refused, "why", "") or str(refused).rstrip(".")
-        keep_last(ws, LastBackup(now, str(folder), keep, last.file if last and last.keep else "", why, backups))
+        keep_last(ws, LastBackup(now, str(folder), keep, last.file if last and last.keep else "", why))
         raise refused from error
     return file, contents, older
 

@@ -1,18 +1,17 @@
 """
 The outcomes of the last nightly check and the last nightly backup, kept in `.recalld` for `status` and for the next night.
 
-The check is the last `fsck` that found something wrong, or nothing any more; the backup is `backup nightly`. The files that
-`backup create` made are kept with it: forgetting names them, since they still have the words.
+The check is the last `fsck` that found something wrong, or nothing any more; the backup is `backup nightly`, or the last
+`backup create` where that never ran.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from ..storage.clock import to_wire
 from ..storage.lenient_json import read_record
@@ -21,8 +20,6 @@ from ..text.record import record
 from ..workspace import Workspace
 
 T = TypeVar("T", "LastFsck", "LastBackup")
-#: How many files of `backup create` are remembered.
-_MOST_MADE: Final = 20
 
 
 @record
@@ -50,8 +47,8 @@ class LastBackup:
     """
     The outcome of a backup *at* that time: the last *file* written into the folder, and how many backups the folder keeps.
 
-    *failed* says why no file was written this time, "" if one was; *file* is then an earlier one, or "". *made* are the files
-    of `backup create`, the newest last; where no nightly backup ever was, *keep* is 0 and *file* the newest of them.
+    *failed* says why no file was written this time, "" if one was; *file* is then an earlier one, or "". Where no
+    nightly backup ever was, *keep* is 0 and *file* that of the last `backup create`.
     """
 
     at: datetime
@@ -59,12 +56,6 @@ class LastBackup:
     keep: int
     file: str
     failed: str = ""
-    made: tuple[str, ...] = ()
-
-    @property
-    def left(self) -> tuple[str, ...]:
-        """The files of `backup create` that nobody has deleted, as far as can be seen: their disk may be elsewhere."""
-        return tuple(backup for backup in self.made if os.path.lexists(backup) or not os.path.isdir(os.path.dirname(backup)))
 
 
 def read_last_fsck(ws: Workspace) -> LastFsck | None:
@@ -78,12 +69,10 @@ def read_last_backup(ws: Workspace) -> LastBackup | None:
 
 
 def remember_backup(ws: Workspace, file: Path, now: datetime) -> None:
-    """Keep that `backup create` made this file."""
+    """Keep that `backup create` made this file, unless there are nightly backups."""
     last = read_last_backup(ws)
     if last is None or not last.keep:
-        last = LastBackup(now, str(file.parent), 0, str(file), made=last.left if last else ())
-    others = (backup for backup in last.left if backup != str(file))
-    keep_last(ws, replace(last, made=(*others, str(file))[-_MOST_MADE:]))
+        keep_last(ws, LastBackup(now, str(file.parent), 0, str(file)))
 
 
 def keep_last(ws: Workspace, last: LastFsck | LastBackup) -> None:

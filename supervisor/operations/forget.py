@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from pathlib import Path
 from typing import Annotated, Final, cast
 
 from ..archive.diary import amounts_of
@@ -148,7 +146,7 @@ def _to_forget(message: Standing, zone: tzinfo) -> ToForget:
 
 
 def _outside(ws: Workspace) -> tuple[str, ...]:
-    """Return what lies outside: other words for it, git, backups by name, the model's server, exports, disk."""
+    """Return what lies outside: other words for it, git, the model's server, backups, exports, disk."""
     sentences: list[str] = [
         Text(
             "what other messages say of it in other words, such as the answer to it: look with `recalld search`, and forget it, too"
@@ -156,31 +154,15 @@ def _outside(ws: Workspace) -> tuple[str, ...]:
     ]
     if ws.files.disk.stat(ws.paths.root / ".git"):
         sentences.append(Text("the history of git in this folder: `git filter-repo` takes words out of it"))
-    sentences += _backups(ws)
     if not ws.extracting:
         sentences.append(
             Text("what the server of the model has kept, {url}", url=ws.config.llm.base_url or ws.config.llm.provider)
         )
     return (
         *sentences,
+        Text(
+            "the backups made before: delete them. What is restored from one is cleaned by the list of this workspace, where that is still there"
+        ),
         Text("exports, copies of the folder and of its backups, and logs of the clients that recalld was given"),
         Text("the free blocks of the disk, until they are written over"),
     )
-
-
-def _backups(ws: Workspace) -> list[str]:
-    """Return a sentence about the backups that may have the words: the folder of the nightly ones, files of `backup create`."""
-    from ..checks.backup import nightly_backups
-    from ..host.last_night import read_last_backup
-
-    last = read_last_backup(ws)
-    if last is None:
-        return []
-    paths = [*last.left]
-    with suppress(OSError):  # the folder may be another user's
-        paths += [last.folder] if last.keep and nightly_backups(ws, Path(last.folder)) else []
-    why = Text(
-        "the backups made before, {paths}: delete them. What is restored from one is cleaned by the list of this workspace, where that is still there",
-        paths=paths,
-    )
-    return [why] if paths else []

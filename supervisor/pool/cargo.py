@@ -36,7 +36,7 @@ from ..protocol.config import Config, load
 from ..protocol.dated_file import Block
 from ..protocol.llm import NO_KEY, Account, find_key
 from ..protocol.settings import variable
-from ..protocol.task import AskedTask, NewerVersion, Result, Task, parse_result, parse_task, render_result, render_task
+from ..protocol.task import AskedTask, Result, Task, parse_result, parse_task, render_result, render_task
 from ..storage.clock import from_wire, to_wire
 from ..storage.errors import BadConfig
 from ..storage.lenient_json import read_record
@@ -140,7 +140,7 @@ def packed(contents: Contents) -> bytes:
 
 
 def unpacked(data: bytes) -> Contents:
-    """Return what is in a cargo; ValueError with a reason where it is none, NewerVersion if a newer recalld packed it."""
+    """Return what is in a cargo; ValueError with a reason where it is none, Unsealable if a newer recalld packed it."""
     raw = _inflated(data)
     with _checking("cargo"):
         environ = {name: raw["config"][name] for place in _KEYS if (name := variable(place)) in raw["config"]}
@@ -207,7 +207,7 @@ def _inflated(data: bytes) -> dict[str, Any]:
     if not isinstance(raw, dict) or not isinstance(raw.get("version"), int):
         raise ValueError("it is not an object with a version")  # noqa: TRY004 - every fault of the bytes is one kind
     if raw["version"] > _VERSION:
-        raise NewerVersion(f"its version is {raw['version']}, of a newer recalld")
+        raise Unsealable("newer")
     return raw
 
 

@@ -25,7 +25,7 @@ from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .message import ATTEMPTS_END, Failure
 from .paths import QUEUE_FOLDERS, WORKERS, Period, WorkspacePaths, period_of_group
-from .task import AskedTask, NewerVersion, Result, Task, parse_result, parse_task, render_result, render_task
+from .task import AskedTask, Result, Task, parse_result, parse_task, render_result, render_task
 
 #: Seconds after which a worker without work exits.
 IDLE_S: Final = 60.0
@@ -134,13 +134,12 @@ class TaskQueue:
             self._files.remove(self.queue / name)
         return len(names)
 
-    def _queued(self, name: str) -> Task | AskedTask | ValueError | None:
-        """Return the queued task; the fault of one that can't be read, and None where there is none."""
+    def _queued(self, name: str) -> Task | AskedTask | None:
+        """Return the queued task; None where there is none, or it can't be read."""
         version = self._files.read_stable(self.queue / name)
-        try:
+        with suppress(ValueError):
             return parse_task(version.data) if version else None
-        except ValueError as error:
-            return error
+        return None
 
     # ── answers ──────────────────────────────────────────────────────────────
 
@@ -183,7 +182,7 @@ class TaskQueue:
 
         First answers, then what else somebody waits for, if it is meant for the model with the mark *server*; then, unless
         *asked_only*, the newest day or month. What nobody waits for any more is deleted. A file that is not a task is moved to
-        ``results/`` unchanged, where the supervisor quarantines it; one of a newer recalld stays.
+        ``results/`` unchanged, where the supervisor quarantines it.
         """
         waiting = self._names(self.queue, _REPLIES) + self._names(self.queue, _ASKED)
         for name in waiting:
@@ -216,11 +215,7 @@ class TaskQueue:
 
     def _is_for(self, server: str, name: str) -> bool:
         task = self._queued(name)  # what is none is set aside
-        return not isinstance(task, NewerVersion) and (not isinstance(task, AskedTask) or task.server in {"", server})
-
-    def newer(self) -> list[str]:
-        """Return the names of the queued tasks that a newer recalld has made: they wait for one of its workers."""
-        return [name for name in self._names(self.queue) if not self._is_for("", name)]
+        return not isinstance(task, AskedTask) or task.server in {"", server}
 
     def finish(self, result: Result) -> None:
         """Write the result, once, and remove the running task."""

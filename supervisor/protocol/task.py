@@ -51,10 +51,6 @@ REASONS: Final = get_args(Reason)
 NO_ANSWER: Final = frozenset({"timeout", "provider", "input", "lost", "spent"})
 
 
-class NewerVersion(ValueError):
-    """The file is of a newer recalld, which reads it; it is no damage."""
-
-
 @record(kw_only=True)
 class Task:
     """A summary to write. *material* names the files to read, dated files or `summary/…` ones, oldest first."""
@@ -173,11 +169,7 @@ def render_result(result: Result) -> bytes:
 
 
 def parse_task(data: bytes) -> Task | AskedTask:
-    """
-    Return the parsed task; ValueError with a reason when *data* is not one, NewerVersion when a newer recalld has made it.
-
-    Unknown fields are ignored.
-    """
+    """Return the parsed task; ValueError with a reason when *data* is not one. Unknown fields are ignored."""
     raw = _object(data, VERSION, ASKED_VERSION, REPLY_VERSION)
     if raw["version"] != VERSION:
         asked_task = read_record(AskedTask, raw, wire_name)
@@ -191,7 +183,7 @@ def parse_task(data: bytes) -> Task | AskedTask:
 
 
 def parse_result(data: bytes) -> Result:
-    """Return the parsed result; ValueError with a reason when *data* is not one, NewerVersion as in `parse_task`."""
+    """Return the parsed result; ValueError with a reason when *data* is not one."""
     raw = _object(data, VERSION)
     usage = raw.get("usage")
     raw["usage"] = {k: v for k, v in usage.items() if type(v) is int} if isinstance(usage, dict) else {}
@@ -239,8 +231,6 @@ def _object(data: bytes, *versions: int) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise ValueError("it is not an object")  # noqa: TRY004 - every fault of the bytes is one kind
     version = raw.get("version")
-    if isinstance(version, int) and version > max(versions):
-        raise NewerVersion(f"its version is {version}, of a newer recalld")
     if version not in versions or isinstance(version, bool):
         raise ValueError(f"its version is {version!r}, not {' or '.join(map(str, versions))}")
     return raw

@@ -19,7 +19,7 @@ from ..extracts.candidates import are_courtesies
 from ..protocol.message import Failure
 from ..protocol.paths import Period, period_of_group
 from ..protocol.summary_file import Summary
-from ..protocol.task import NO_ANSWER, NewerVersion, Reason, Result, task_id
+from ..protocol.task import NO_ANSWER, Reason, Result, task_id
 from ..storage.clock import to_wire
 from ..storage.control import Control, ErrorCollector
 from ..storage.errors import Conflict
@@ -80,8 +80,6 @@ def _take(stores: _Stores, path: Path, now: datetime, *, is_awaited: bool) -> bo
         period = period_of_group(result.group)
         if period is None and is_awaited:
             raise ValueError("it belongs to no group")
-    except NewerVersion:
-        return False  # a newer recalld takes it in
     except ValueError as error:
         _set_aside(stores, path, str(error))
         return False

@@ -12,14 +12,12 @@ import pytest
 
 from recalld.supervisor.checks import backup
 from recalld.supervisor.forgetting.sweep import forget_in
-from recalld.supervisor.host.last_night import remember_backup
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.task import Task
 from recalld.supervisor.storage.disk import RealDisk, Stat
 from recalld.supervisor.storage.errors import BadRequest
-from recalld.supervisor.storage.texts import msgid
 from tests.process.command import Command
 from tests.world import WITHOUT_MODEL, World, at, message
 
@@ -237,18 +235,6 @@ def test_result_of_a_worker_that_read_forgotten_words_is_dropped(world: World) -
     world.settle()
     assert world.model.script is not slow
     assert where(world, "山茶花") == []
-
-
-def test_forget_names_the_backups_that_were_made_by_hand(world: World, tmp_path: Path) -> None:
-    for name in ("gone.tar", "there.tar"):
-        (tmp_path / name).touch()
-        remember_backup(world.ws, tmp_path / name, world.clock())
-    (tmp_path / "gone.tar").unlink()
-    told = forget(world, "match", "山茶花", yes=False).outside
-    assert told[0].msgid == msgid(
-        "what other messages say of it in other words, such as the answer to it: look with `recalld search`, and forget it, too"
-    ), "an answer may say the same"
-    assert [one.fields["paths"] for one in told if "paths" in one.fields] == [[str(tmp_path / "there.tar")]]
 
 
 def test_forget_takes_a_message_from_the_backup_where_it_had_no_id(world: World) -> None:

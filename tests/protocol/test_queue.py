@@ -131,15 +131,6 @@ def test_claim_deletes_what_nobody_waits_for_any_more(task_queue):
 
 
 @pytest.mark.usefixtures("waiting")
-@pytest.mark.parametrize("name", [f"{asked().id}.json", f"{task().id}.json"])
-def test_claim_leaves_a_task_of_a_newer_recalld_where_it_is(task_queue, name):
-    (task_queue.queue / name).write_text('{"version": 9, "kind": "reply"}')
-    assert task_queue.claim() is None
-    assert names(task_queue.queue) == [name]
-    assert task_queue.newer() == [one for one in [name] if one == f"{task().id}.json"]
-
-
-@pytest.mark.usefixtures("waiting")
 def test_withdraw_leaves_no_task_that_a_worker_claims_meanwhile(task_queue, tmp_path):
     class ClaimingDisk(RealDisk):
         """A disk on which a worker claims what there is after each file that is deleted."""

@@ -136,17 +136,9 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -
         )
         return call.say(sentence, 69)
     if total.unfinished and has_worker:
-        newer = ws.task_queue.newer()
-        sentence = (
-            Text(
-                "tasks in worker/queue are of a newer recalld ({count}), and wait for it; upgrade recalld, or delete them.",
-                count=len(newer),
-            )
-            if newer
-            else Text(
-                "summaries are unfinished ({count}): the worker ended without a result; `recalld worker` shows why.",
-                count=total.unfinished,
-            )
+        sentence = Text(
+            "summaries are unfinished ({count}): the worker ended without a result; `recalld worker` shows why.",
+            count=total.unfinished,
         )
         return call.say(sentence, 69)
     return 0
