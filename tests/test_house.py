@@ -30,39 +30,39 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_399, goal=2_300),
-    Room("supervisor/storage", most=2_251, goal=1_900),
-    Room("supervisor/protocol", most=4_746, goal=4_100),
+    Room("supervisor/storage", most=2_208, goal=1_900),
+    Room("supervisor/protocol", most=4_731, goal=4_100),
     Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=893, goal=950),
-    Room("supervisor/summaries", most=1_851, goal=1_850),
+    Room("supervisor/summaries", most=1_849, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_595, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_457, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_390, goal=1_400),
+    Room("supervisor/pool worker/crew.py", most=1_372, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_319,
+        most=1_301,
         goal=950,
     ),
-    Room("supervisor/host", most=2_409, goal=2_200),
-    Room("supervisor/checks", most=2_879, goal=2_100),
+    Room("supervisor/host", most=2_398, goal=2_200),
+    Room("supervisor/checks", most=2_878, goal=2_100),
     Room("supervisor/importing", most=2_458, goal=1_400),
-    Room("supervisor/operations", most=1_729, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_917, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_985, goal=2_000),
+    Room("supervisor/operations", most=1_718, goal=1_800),
+    Room("supervisor/interfaces/cli", most=2_909, goal=2_600),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_974, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_924, goal=1_900),
-    Room("supervisor/interfaces", most=1_591, goal=1_500),
+    Room("supervisor/interfaces", most=1_582, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_205,
+        most=2_193,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_987, goal=48_000)
+ALL: Final = Room("all", most=52_828, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=51_430, goal=48_000)
+OF_TESTS: Final = Room("tests", most=51_347, goal=48_000)
 
 
 def _lines(path: Path) -> int:
