@@ -140,7 +140,7 @@ NAMED: Final = {
 }
 NO_NAMES: Final = re.compile("_*(one|found|asked|told|said|there|own|meant|made)_*")
 #: The fields that files and errors have by such a name.
-KEPT_NAMES: Final = {("last_night", "told"), ("last_night", "made"), ("connections", "made"), ("errors", "found")}
+KEPT_NAMES: Final = {("last_night", "told"), ("connections", "made"), ("errors", "found")}
 
 
 class Fault(NamedTuple):
