@@ -31,7 +31,6 @@ JAN_28 = date(2026, 1, 28)
 @pytest.mark.parametrize(
     ("name", "day"),
     [
-        ("2026-01-28-nginx.md", JAN_28),
         ("2026-01-28-随手记.md", JAN_28),
         ("2026-01-28-\udcff.md", JAN_28),
         ("2026-01-28-\ud800.md", None),  # no file can have it
@@ -86,9 +85,7 @@ TABLE = [
     (JAN_31, "2025-11-30", "2025-11"),
     (JAN_31, "2026-02-03", None),  # tomorrow's words are no old ones
     (FEB_1, "2026-01-26", "2026-01-26"),
-    (FEB_1, "2025-12-31", "2025-12"),
     (date(2026, 1, 1), "2025-12-27", None),  # last month, yet recent
-    (date(2026, 1, 1), "2025-12-26", "2025-12-26"),
     (date(2024, 2, 29), "2024-02-24", None),
 ]
 
@@ -147,7 +144,6 @@ half a line
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("/", "ext4"),
         ("/srv/助手", "ext4"),
         ("/home/li/workspace", "btrfs"),
         ("/home/李雷/云盘", "nfs4"),
