@@ -37,7 +37,7 @@ from recalld.supervisor.context.turns import PreparedContexts, save_receipt
 from recalld.supervisor.events import EVENTS, Events
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
-from recalld.supervisor.host.jobs import IndexUpdater, make_vectors
+from recalld.supervisor.host.jobs import IndexUpdater
 from recalld.supervisor.host.lock import any_worker, reclaim, sweep
 from recalld.supervisor.host.round import (
     Round,
@@ -47,7 +47,6 @@ from recalld.supervisor.host.round import (
     reconcile_flags,
     run_round,
     submit,
-    trim_history,
     until_settled,
     why_due,
 )
@@ -417,9 +416,6 @@ class World:
         """Set the flags of history.json by the files."""
         reconcile_flags(self.ws, self.clock())
 
-    def trim(self) -> int:
-        return trim_history(self.ws)
-
     def sweep(self) -> int:
         """Delete temporary files that a killed process left."""
         return sweep(self.ws)
@@ -471,9 +467,6 @@ class World:
 
     def found_paths(self, question: str) -> list[str]:
         return [hit.unit.path for hit in self.search(question).hits]
-
-    def make_vectors(self) -> int:
-        return make_vectors(self.ws, self.clock, self.control)[0]
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
         stores: dict[str, Any] = {

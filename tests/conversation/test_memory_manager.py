@@ -178,12 +178,6 @@ def test_summarize_asks_nothing_for_courtesies():
     assert (prompts(talk), talk.conversation_summary, talk.pending) == ([], "", [])
 
 
-def test_summarize_hides_secrets_from_the_model():
-    talk = manager(lambda _: SUMMARY, *TALK, question("数据库密码是 hunter2-demo"), answer("记下了。"))
-    talk.summarize()
-    assert "hunter2" not in prompts(talk)[0]
-
-
 def test_memory_manager_without_a_model_keeps_all_and_warns_once():
     talk = manager(None, *(TALK * 26), question("现在？"), context=600)
 

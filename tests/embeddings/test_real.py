@@ -11,8 +11,7 @@ import os
 import socket
 import subprocess
 import sys
-import time
-from contextlib import closing, suppress
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from recalld.supervisor.recall.embedders import E5
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.workspace import Workspace
 from tests.loopback import free_port
+from tests.process.command import until
 from tests.world import WITHOUT_MODEL, World, at
 
 PYTHON = os.environ.get("RECALLD_TEST_EMBEDDINGS", "")
@@ -35,48 +35,25 @@ QUESTIONS = [
 ]
 
 
-class Model:
-    """The server as a process."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = [PYTHON, str(Path(__file__).parent / "server.py"), str(self.port)]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        until = time.monotonic() + 60
-        while time.monotonic() < until and self.process.poll() is None:
-            with suppress(OSError), closing(socket.create_connection(("127.0.0.1", self.port), timeout=1)):
-                return
-            time.sleep(0.1)
-        raise AssertionError("the server does not come up")
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-
-
-@pytest.fixture(scope="module")
-def model():
-    found = Model(free_port())
-    found.start()
-    yield found
-    found.kill()
-
-
-@pytest.fixture(scope="module")
-def world(model, tmp_path_factory):
-    world = World(tmp_path_factory.mktemp("w"), at("2026-10-29T09:00"), WITHOUT_MODEL)
+def filed(folder: Path) -> World:
+    """The example workspace, each message of it in a dated file."""
+    world = World(folder, at("2026-10-29T09:00"), WITHOUT_MODEL)
     world.write(SAID)
     world.settle()
-    section = f'[embeddings]\nbase_url = "http://127.0.0.1:{model.port}/v1"\nmodel = "e5"\n'
-    prefixes = 'question_prefix = "query: "\ntext_prefix = "passage: "\n'
-    world.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\ntimeout_ms = 10000\n{section}{prefixes}')
-    world.refresh()
-    world.make_vectors()
     return world
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """The port of the server, which is a process."""
+    found = free_port()
+    with subprocess.Popen(
+        [PYTHON, Path(__file__).with_name("server.py"), str(found)], stdout=subprocess.DEVNULL, text=True
+    ) as process:
+        with socket.socket() as line:
+            until(lambda: line.connect_ex(("127.0.0.1", found)) == 0, process)
+        yield found
+        process.kill()
 
 
 def is_found(world, question):
@@ -95,29 +72,17 @@ def test_paraphrases_share_no_word_with_their_answers():
 @REAL
 @pytest.mark.embeddings
 @pytest.mark.timeout(600)
-def test_hybrid_finds_most_paraphrases_that_the_words_do_not(world):
+def test_hybrid_finds_most_paraphrases_that_the_words_do_not(port, tmp_path):
+    world = filed(tmp_path)
+    section = f'[embeddings]\nbase_url = "http://127.0.0.1:{port}/v1"\nmodel = "e5"\n'
+    prefixes = 'question_prefix = "query: "\ntext_prefix = "passage: "\n'
+    world.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\ntimeout_ms = 10000\n{section}{prefixes}')
+    world.refresh()
+    make_vectors(world.ws, world.clock)
     by_meaning = sum(is_found(world, one) for one in QUESTIONS)
-    toml = world.toml
     by_words = sum(is_found(world.reopen(WITHOUT_MODEL), one) for one in QUESTIONS)
-    world.reopen(toml)
     assert by_meaning >= 26, by_meaning
     assert by_words <= 12, by_words
-
-
-@REAL
-@pytest.mark.embeddings
-@pytest.mark.timeout(600)
-def test_hybrid_goes_on_by_the_words_while_the_server_is_dead(world, model):
-    question = "煤球的芯片尾号是多少？"
-    assert world.search(question).how == "hybrid"
-    model.kill()
-    found = world.search(question)
-    assert found.how == "bm25"
-    assert "0427" in world.inject(question, found).memory
-    assert world.events.of("backend_failed")
-    model.start()
-    world.reopen()
-    assert world.search(question).how == "hybrid"
 
 
 # ── without a server ─────────────────────────────────────────────────────────
@@ -135,10 +100,7 @@ def extra(monkeypatch):
 @pytest.mark.embeddings
 @pytest.mark.timeout(600)
 def test_the_extra_finds_most_paraphrases_in_both_languages(extra, tmp_path):
-    world = World(tmp_path / "w", at("2026-10-29T09:00"), WITHOUT_MODEL)
-    world.write(SAID)
-    world.settle()
-    world.reopen(f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 10000\n")
+    world = filed(tmp_path).reopen(f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 10000\n")
     world.ws = Workspace(world.root, world.ws.config, world.files, world.events, lasting=True)
     world.refresh()
     assert E5.fault() is None

@@ -35,7 +35,6 @@ MESSAGES = (
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     world = World(tmp_path / "w", at("2026-01-31T10:00"))
-    world.model.script = world.model.one_line_each
     world.write([*MESSAGES])
     world.settle()
     return world
@@ -94,15 +93,6 @@ def test_forgotten_words_leave_a_dated_file_that_is_put_back(world: World) -> No
     world.settle()
     assert where(world, "山茶花") == []
     assert world.fsck().lost == []
-
-
-def test_forget_of_a_line_leaves_no_earlier_version_with_it(world: World) -> None:
-    line = world.ws.long_term.append("web-chat", "银行卡密码是一二三四五六", world.clock())
-    world.ws.long_term.replace(world.ws.long_term.read().text + "- 喜欢喝茶\n")
-    told = forget(world, "line", f"{line.line}@{line.digest}")
-    assert told.done
-    assert where(world, "银行卡密码") == []
-    assert "喜欢喝茶" in world.ws.long_term.read().text
 
 
 @pytest.mark.parametrize("text", ["", "a", "的", "the", "什么"])
@@ -177,17 +167,6 @@ def test_forget_by_text_takes_copies_that_have_it_and_names_ones_own(world: Worl
     assert (told.done, told.left) == (True, ("memory/我的.md",))
     assert where(world, "cormorant-5") == ["memory/我的.md"]
     assert forget(world, "match", "cormorant-5").left == ("memory/我的.md",)
-
-
-@pytest.mark.parametrize("name", ["我的.md", "notes/账/我的.md"])
-def test_forget_of_a_note_takes_the_receipts_that_showed_it(world: World, name: str) -> None:
-    world.put(f"memory/{name}", "# 钱\n\n老周还欠我 900 块。\n")
-    world.round()
-    world.refresh()
-    world.save_receipt(world.inject("老周欠我多少钱？"))
-    assert [name[:6] for name in where(world, "900 块")].count("turns/") == 1
-    assert forget(world, "file", f"memory/{name}").done
-    assert where(world, "900 块") == []
 
 
 @pytest.mark.parametrize("other", ["我的.md.md", "旧/我的.md"])

@@ -22,7 +22,6 @@ WORDS = ("山茶花", "kestrel")
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     world = World(tmp_path / "w", at("2026-01-31T10:00"))
-    world.model.script = world.model.one_line_each
     world.write([*MESSAGES[:3], MESSAGES[4]])
     world.put(NOTE, "阁楼的梯子在车库。\n".encode())
     world.settle()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from recalld.supervisor.protocol.message import Message, read_message
-from tests.world import World, message
+from tests.world import World, message, parsed
 
 OLD = message("m-key-0000001", "2026-01-10T09:00", "路由器在书房，密码 hunter2-demo。")
 MARKED = message("m-key-0000001", "2026-01-10T09:00", "路由器在书房，密码 [已隐去]。")
@@ -13,9 +12,7 @@ MARKED = message("m-key-0000001", "2026-01-10T09:00", "路由器在书房，密�
 
 def redacted(world: World, finished: str) -> None:
     """Write down an act as `recalld redact` did: one of forgetting that has the language of its marks."""
-    old = read_message(OLD, world.ws.zone)
-    assert isinstance(old, Message)
-    world.ws.journal.tombstones.begin([old], [], [], world.clock(), bytes(32))
+    world.ws.journal.tombstones.begin([parsed(OLD)], [], [], world.clock(), bytes(32))
     head, act = (world.read(".recalld/forgotten.jsonl") or b"").splitlines()
     of_redact = json.dumps({**json.loads(act), "finished": finished, "marks": "zh"}).encode()
     world.put(".recalld/forgotten.jsonl", b"\n".join([head, of_redact, b""]))

@@ -78,22 +78,6 @@ def hosted(tmp_path, monkeypatch):
     return Hosted(tmp_path)
 
 
-def test_host_ends_for_a_changed_configuration(hosted):
-    with hosted.host() as host:
-        hosted.rest(host)
-        assert not host.is_outdated
-        hosted.world.put("recalld.toml", f"{TOML}[care]\npoll = '2s'\n")
-        hosted.rest(host)
-        assert host.is_outdated
-        host.run()
-    with hosted.host() as host:
-        assert host.ws.config.care.poll.total_seconds() == 2
-        hosted.say()
-        hosted.clock.forward(hours=6)
-        hosted.rest(host)
-        assert hosted.world.archived_texts() == ["我对花生过敏。"]
-
-
 def test_host_waits_for_a_step_before_another_configuration_is_used(hosted, monkeypatch):
     monkeypatch.setattr("recalld.supervisor.host.daemon._JOIN_S", 0.01)
     with hosted.host() as host:

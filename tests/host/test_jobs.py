@@ -28,23 +28,6 @@ def test_job_runs_when_woken_and_when_its_wait_is_over(events):
     assert ran == [0, 60]
 
 
-def test_job_is_told_to_stop_when_it_is_ended(events):
-    stops: list[bool] = []
-
-    def step(until_end: Control) -> float:
-        stops.append(until_end.should_stop())
-        job.wake()
-        stops.append(until_end.should_stop())
-        job.end()
-        stops.append(until_end.should_stop())
-        return NEVER_S
-
-    job = Job("索引", step, events.report)
-    job.wake()
-    assert job.run_due()
-    assert stops == [False, False, True]
-
-
 def test_job_reports_a_bug_once_and_is_tried_again(events):
     faults = [KeyError("花生"), KeyError("花生"), None]
 
@@ -90,11 +73,6 @@ def filled(world):
 
 def found(world, word: str) -> bool:
     return any(word in hit.unit.text for hit in world.search(word).hits)
-
-
-def test_background_index_step_builds_the_index_and_looks_again_in_an_hour(filled):
-    assert filled.index_updater().step() == 3600, "somebody may have come by unnoticed"
-    assert found(filled, "疫苗")
 
 
 def test_background_index_step_reports_a_full_disk_once(filled):

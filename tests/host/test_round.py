@@ -40,22 +40,6 @@ def test_round_names_the_real_file_once_in_a_disk_error(world):
     assert ".tmp" not in told["why"]
 
 
-def test_round_archives_messages_when_a_summary_is_not_writable(world):
-    disk = FaultyDisk()
-    world.reopen(disk=disk)
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    world.work()
-    disk.refuses = lambda _call, path: path.parent.name == "summary"
-    world.add(message_on("2026-01-30"))
-    world.round("all")
-    assert len(world.archived()) == 2
-    assert world.standing() == []
-    disk.heal()
-    world.settle()
-    assert world.summaries() == ["2026-01-10"]
-
-
 def test_supervisor_refuses_a_folder_that_now_links_outside(world, tmp_path_factory):
     """A folder can become a link after the check at the start."""
     supervisor = world.supervisor()

@@ -182,11 +182,11 @@ class Machine:
         self.alarm = Alarm({VARIABLE: str(self.folder)})
         self.alarm.keep(world.ws)
 
-    def fails(self, result: str | None, code: str = "0", *, options: str = "") -> subprocess.CompletedProcess[str]:
+    def fails(self, result: str | None, code: str = "0") -> subprocess.CompletedProcess[str]:
         """Have systemd start the alarm."""
         why = {} if result is None else {"MONITOR_SERVICE_RESULT": result, "MONITOR_EXIT_STATUS": code}
         return subprocess.run(
-            ["/bin/sh", self.folder / "trouble.sh", "recalld.service", options],
+            ["/bin/sh", self.folder / "trouble.sh", "recalld.service", ""],
             env={"HOME": str(self.home), "PATH": "/usr/bin:/bin", **why},
             capture_output=True,
             text=True,

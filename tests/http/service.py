@@ -88,9 +88,9 @@ class Service:
         assert found["status"] == status
         return found
 
-    def raw(self, data: bytes, *, timeout_s: float = 30.0) -> Raw:
+    def raw(self, data: bytes) -> Raw:
         """What the service answers to these bytes until it closes the connection."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout_s) as line:
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as line:
             line.sendall(data)
             answer = b""
             with contextlib.suppress(ConnectionResetError):

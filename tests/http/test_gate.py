@@ -187,8 +187,3 @@ def test_origin_of_another_site_is_refused(unchanged: Service, origin):
 def test_options_let_no_other_site_in(service: Service):
     answer = service.ask("OPTIONS", "/api/search", Origin=service.url)
     assert not [name for name in answer.headers if name.startswith("access-control")]
-
-
-def test_health_needs_no_token_and_says_nothing_else(service: Service):
-    with service.stranger() as client:
-        assert client.get("/healthz").text == "ok\n"

@@ -148,8 +148,3 @@ def test_count_that_is_no_number_of_lines_is_refused(unchanged: Service, count):
 @pytest.mark.parametrize("asked", ["count=1&count=2", "page=2"])
 def test_parameter_that_is_unknown_or_there_twice_is_refused(unchanged: Service, asked):
     assert unchanged.problem(400, "GET", f"/api/memory/recent?{asked}")["field"] in ("count", "page")
-
-
-def test_refusal_is_in_the_language_of_the_reader(service: Service):
-    found = service.problem(400, "GET", "/api/memory/recent?count=-1", **{"Accept-Language": "zh-CN,zh;q=0.9"})
-    assert found["detail"] == "count：不能是 '-1'，请给 1 到 10000 之间的整数。"

@@ -53,21 +53,15 @@ def test_operation_takes_what_its_description_says(service: Service):
     ("name", "body", "field"),
     [
         ("search", {"query": 7}, "query"),
-        ("search", {"query": "x", "limit": "3"}, "limit"),
         ("search", {"query": "x", "limit": 0}, "limit"),
-        ("search", {"query": "x", "limit": 1.5}, "limit"),
         ("search", {"query": "a\ud83d"}, "query"),
         ("search", {}, "query"),
         ("search_lines", {"keywords": "x", "maxResults": 0}, "maxResults"),
         ("search_lines", {"keywords": "x", "matchMode": "nor"}, "matchMode"),
         ("get", {"path": "../../etc/passwd"}, "path"),
-        ("get", {"path": "recalld.toml"}, "path"),
-        ("write", {"content": ""}, "content"),
         ("day", {"day": "2026-02-30"}, "day"),
-        ("redo", {"period": "2026-02-30"}, "period"),
         ("memory/search", {"keywords": ["x"]}, "keywords"),
         ("memory/search", {"keywords": "x", "max_results": 10**9}, "max_results"),
-        ("memory/search", {"keywords": "x", "max_results": None}, "max_results"),
         ("memory/search", {"keywords": "x", "match_mode": "all"}, "match_mode"),
         ("memory/search", {"keywords": "x", "limit": 1}, "limit"),
     ],
@@ -80,11 +74,6 @@ def test_request_that_is_wrong_is_refused_by_its_field(unchanged: Service, name,
 @pytest.mark.parametrize("who", ["chat=party", "chat=group&chat=direct", "group=x"])
 def test_caller_that_is_wrong_is_refused(unchanged: Service, who):
     assert unchanged.problem(400, "POST", f"/api/stats?{who}")["field"] in ("chat", "group")
-
-
-def test_half_an_emoji_that_comes_by_the_socket_is_refused_by_its_field():
-    with pytest.raises(BadRequest, match=r"^query: a text must not have the character NUL or half an emoji"):
-        from_json(find("search"), {"query": "花\ud83d"})
 
 
 def test_value_that_is_nested_too_deep_is_refused_by_its_field():

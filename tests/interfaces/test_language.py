@@ -15,12 +15,10 @@ CHINESE = ("我对花生过敏", "周五修锅炉", "Rex is at the vet", "明天
     ("setting", "environ", "language"),
     [
         ("zh", {"LANG": "en_US.UTF-8"}, "zh"),
-        ("en", {"LANG": "zh_CN.UTF-8"}, "en"),
         ("auto", {"LANG": "zh_CN.UTF-8"}, "zh"),
         ("auto", {"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
         ("auto", {"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_TW.UTF-8"}, "zh"),
         ("auto", {"LANG": "de_DE.UTF-8"}, "en"),
-        ("auto", {"LC_ALL": "POSIX"}, "en"),
         ("auto", {"LANG": "C.UTF-8"}, "en"),
         ("auto", {}, "en"),
     ],

@@ -118,29 +118,13 @@ def injected(world: World, memory: Memory, who: Situation) -> Iterator[str]:
         yield memory.inject(query, session=who.session, chat=who.chat).memory
 
 
-def long_term(_world: World, memory: Memory, who: Situation) -> Iterator[str]:
-    """What the long-term file gives: its lines one by one, in a span, and the newest."""
-    for where in ({"start": n} for n in range(1, 6)):
-        yield str(memory.read(**where, session=who.session, chat=who.chat))
-    yield repr(memory.read(1, 99, session=who.session, chat=who.chat))
-    yield str(memory.read(recent=99, session=who.session, chat=who.chat))
-
-
-class Door(NamedTuple):
-    """A way to ask, the words that it can show, and whether it is asked once all is in dated files."""
-
-    given: Callable[[World, Memory, Situation], Iterator[str]]
-    shown: set[str]
-    is_filed: bool = True
-
-
+#: Ways to ask, each with whether it is asked once all is in dated files.
 DOORS = {
-    "search": Door(searched, EVERYTHING),
-    "search, not filed": Door(searched, EVERYTHING, is_filed=False),
-    "get": Door(read, EVERYTHING),
-    "get, not filed": Door(read, EVERYTHING, is_filed=False),
-    "inject": Door(injected, EVERYTHING),
-    "read": Door(long_term, {"保险柜", "信箱"}),
+    "search": (searched, True),
+    "search, not filed": (searched, False),
+    "get": (read, True),
+    "get, not filed": (read, False),
+    "inject": (injected, True),
 }
 
 
@@ -161,9 +145,9 @@ def workspaces(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_doors_give_each_audience_its_own_words_and_no_other(workspaces, situation, door):
-    who, (given, shown, is_filed) = SITUATIONS[situation], DOORS[door]
+    who, (given, is_filed) = SITUATIONS[situation], DOORS[door]
     words = "\n".join(given(*workspaces(who.in_groups, is_filed=is_filed), who)).casefold()
-    assert {word for word in EVERYTHING if word.casefold() in words} == who.seen & shown
+    assert {word for word in EVERYTHING if word.casefold() in words} == who.seen
 
 
 # ── the long-term file ───────────────────────────────────────────────────────
@@ -194,26 +178,6 @@ def test_delete_takes_no_line_that_a_group_may_not_see_and_quotes_none(tmp_path)
         memory.delete("1@00000000", session=FAMILY)
     assert memory.delete(shared.ref, session=FAMILY).total == 0
     assert path.read_text(encoding="utf-8") == ENTRIES.replace("2026-01-21|web-chat|花生在信箱里 #shared\n", "")
-
-
-def test_group_is_given_neither_a_score_nor_a_part_of_it(tmp_path):
-    _, memory = opened(tmp_path, is_filed=False)
-    group = {"session": FAMILY, "chat": "group"}
-    hits = memory.find("花生在信箱里", **group).hits
-    assert hits
-    assert [(hit.score, hit.parts.total) for hit in hits] == [(None, 0.0)] * len(hits)
-    candidates = memory.inject("花生在信箱里", **group).receipt.candidates
-    assert candidates
-    assert [(one.score, dict(one.parts)) for one in candidates] == [(0.0, {})] * len(candidates)
-
-
-def test_summary_is_never_told_in_a_group_whatever_it_says(tmp_path):
-    world, memory = opened(tmp_path, is_filed=False)
-    world.put("memory/summary/2026-01-05.md", "## 花生 #shared\n\n- 花生在 Zanzibar 买的 #shared\n")
-    for query in ("花生 Zanzibar", "2026-01-05"):
-        assert "Zanzibar" not in repr(memory.find(query, chat="group").hits)
-    with pytest.raises(NotFound):
-        memory.get("memory/summary/2026-01-05.md", chat="group")
 
 
 # ── exact lines ──────────────────────────────────────────────────────────────

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.llm.server import ACTS, Act
-from tests.llm.shop import KEY, ServedWorld, long_day
-from tests.llm.test_writing import SMALL, TALK
+from tests.llm.shop import KEY, ServedWorld
+from tests.llm.test_writing import TALK
 from tests.patience import PATIENCE_S
 from tests.process.command import until
 
@@ -25,28 +25,6 @@ def put_back(shop):
     """What the supervisor does once a lease is over."""
     for name in shop.task_queue.claimed():
         shop.task_queue.requeue(name)
-
-
-@pytest.mark.proof
-def test_worker_resumes_after_a_kill_without_repeating_finished_pieces(tmp_path, server):
-    shop = ServedWorld(tmp_path / "小", server, SMALL)
-    server.play("say", "say", "hang", "say")
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
-    first = shop.start_worker()
-    until(lambda: server.seen.calls == 3)
-    os.kill(first.pid, signal.SIGKILL)
-    first.communicate()
-    assert len(shop.pieces()) == 2
-    put_back(shop)
-
-    second = shop.start_worker()
-    second.communicate(timeout=PATIENCE_S)
-
-    (result,) = shop.results()
-    assert (result.status, result.usage["calls"]) == ("done", 2)
-    assert server.seen.calls == 3 + 2
-    assert server.seen.gone == 1
-    assert shop.pieces() == []
 
 
 @pytest.mark.proof
@@ -64,22 +42,6 @@ def test_worker_on_sigterm_closes_the_stream_and_requeues_the_task(shop, server)
     assert shop.results() == []
     until(lambda: server.seen.gone == 1)
     assert "day-2026-01-15" not in out
-
-
-@pytest.mark.proof
-def test_worker_closes_the_stream_when_its_task_is_withdrawn(shop, server):
-    server.play("hang")
-    task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
-    worker = shop.start_worker(idle_s=60)
-    until(lambda: server.seen.at_once == 1)
-
-    shop.files.move(shop.task_queue.running / f"{task.id}.json", shop.root / "withdrawn.json")
-
-    until(lambda: server.seen.gone == 1)
-    os.kill(worker.pid, signal.SIGTERM)
-    worker.communicate(timeout=PATIENCE_S)
-    assert shop.results() == []
-    assert shop.queued() == []
 
 
 @pytest.mark.proof

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 import traceback
 from dataclasses import replace
 
@@ -218,16 +217,6 @@ def test_openai_unpacks_no_compressed_answer(server):
     error = refused(provider(server))
     assert (error.reason, "something else than a chat completion" in error.why) == ("provider", True)
     assert server.seen.headers[0]["accept-encoding"] == "identity"
-
-
-def test_openai_builds_one_tls_context_for_all_calls(server, monkeypatch):
-    made = []
-    init = ssl.SSLContext.__new__
-    monkeypatch.setattr(ssl.SSLContext, "__new__", lambda *given, **more: made.append(1) or init(*given, **more))
-    found = provider(server)
-    for _ in range(3):
-        ask(found)
-    assert len(made) <= 1
 
 
 # ── what is sent ─────────────────────────────────────────────────────────────

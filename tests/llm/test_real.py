@@ -1,29 +1,20 @@
 """
 The same worker against a real llama.cpp server with a real, if small, model: script/test-llm sets both up.
 
-What is shown is the wire: streaming, time-outs, cancellation, overflow, a server that dies. The words of the model are worth
+What is shown is the wire: streaming, time-outs, cancellation, overflow. The words of the model are worth
 nothing, and are not looked at.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
 from recalld.worker.providers import Cancelled, ProviderError, Usage
-from tests.llm.llama import CONTEXT, IS_THERE, Llama
-from tests.llm.shop import ServedWorld, long_day
-from tests.patience import PATIENCE_S
+from tests.llm.llama import IS_THERE, Llama
 
 pytestmark = [pytest.mark.llm, pytest.mark.skipif(not IS_THERE, reason="needs a model: script/test-llm")]
-#: English, since a Chinese character costs this model four tokens and more.
-TALK = (
-    "Please back up the nginx configuration to /srv/backup.",
-    "Done. The port is 8443 now.",
-    "Renew the certificate by Friday.",
-)
 HELLO = "Say hello in one short sentence."
 LONG = "Write a very long story about a server, with every detail that you can think of."
 
@@ -34,13 +25,6 @@ def server():
     found.start()
     yield found
     found.kill()
-
-
-@pytest.fixture
-def shop(tmp_path, server):
-    if server.process.poll() is not None:
-        server.start()
-    return ServedWorld(tmp_path / "工作区", server, f"context_tokens = {CONTEXT}\ntemperature = 0")
 
 
 def provider(server, **more):
@@ -94,38 +78,3 @@ def test_openai_reports_a_prompt_beyond_the_context_as_overflow(server):
         ask(provider(server), "word " * 4000, 100)
 
     assert (caught.value.reason, caught.value.overflow) == ("input", True)
-
-
-def test_worker_reports_a_killed_server_as_a_temporary_fault(shop, server):
-    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(40)))
-    worker = shop.start_worker(idle_s=1)
-    _claimed(shop, worker)
-    time.sleep(1)
-    server.kill()
-    worker.communicate(timeout=PATIENCE_S)
-    (result,) = shop.results()
-    assert (result.status, result.reason) in {("failed", "timeout"), ("failed", "provider")}
-    assert result.usage["calls"] >= 1
-    shop.task_queue.discard(shop.task_queue.results / f"{result.id}.json")
-
-    server.start()
-    _let_it_be_short(shop)
-    shop.submit_task("day-2026-01-16", shop.day("2026-01-16", TALK))
-    assert shop.do().status == "done"
-
-
-def _let_it_be_short(shop):
-    """Give the model wording of the workspace's own after which it finds an end."""
-    folder = shop.root / "prompts"
-    folder.mkdir()
-    (folder / "daily-summary.en.md").write_text(
-        "{messages}\n\nIt is {date}. How many messages are there? Answer with one word."
-    )
-    (folder / "merge-summary.en.md").write_text("{previous}\n{messages}\n\nHow many messages are there? Answer with one word.")
-
-
-def _claimed(shop, worker):
-    until = time.monotonic() + 20
-    while not shop.task_queue.claimed() and worker.poll() is None and time.monotonic() < until:
-        time.sleep(0.02)
-    assert shop.task_queue.claimed()

@@ -85,17 +85,6 @@ def test_ring_of_replacements_is_refused(memory):
     assert found(memory, "我现在住在哪里") == ["住在杭州西湖区"]
 
 
-def test_write_with_replaces_in_a_group_names_only_its_lines(memory, world):
-    group = {"session": "telegram:group:家", "chat": "group"}
-    world.put("memory.md", f"{OLD}\n2026-02-16|web-chat|钥匙在信箱里 #shared\n")
-    shared = memory.read(1, 99, **group).lines[0]
-    made = memory.write("钥匙在门卫那里", replaces=shared.ref, **group)
-    assert lines(memory)[:2] == [OLD, "2026-02-16|web-chat|~~钥匙在信箱里 #shared~~（至 2026-11-23）"]
-    assert made.replaced.startswith("1@")
-    with pytest.raises(StaleLine, match="there is none"):
-        memory.write("住在南京", replaces="2@00000000", **group)
-
-
 # ── invalidate ───────────────────────────────────────────────────────────────
 
 

@@ -7,8 +7,7 @@ from datetime import date
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleText
-from recalld.supervisor.storage.texts import render
+from recalld.supervisor.storage.errors import BadRequest, NotFound
 from tests.conversation.talk import Scripted
 from tests.world import World, message
 
@@ -47,28 +46,6 @@ def test_day_returns_its_messages_once_in_order_and_its_neighbours(memory):
     assert found.messages[0].path.startswith("memory/originals/2026-01/2026-01-10-")
     assert memory.day("2026-01-31").messages[0].path == ""
     assert [one.id for one in memory.day("2026-01-10", start=1, limit=1).messages] == ["2"]
-
-
-def test_day_refuses_what_is_no_day_and_finds_no_empty_one(memory):
-    for day in ("2026-02-30", "../", "2026-01", ""):
-        with pytest.raises(BadRequest, match="no day"):
-            memory.day(day)
-    with pytest.raises(NotFound):
-        memory.day("2020-01-01")
-
-
-def test_edit_summary_keeps_the_old_file_and_refuses_a_stale_version(memory):
-    before = memory.summary("2026-01-10")
-    assert before
-    after = memory.edit_summary("2026-01-10", f"{before.text}\n\n我补的一句。", before.etag)
-    assert after
-    assert (after.edited, after.text.endswith("我补的一句。"), after.files) == (True, True, before.files)
-    assert [path.name[:10] for path in (memory.workspace.paths.previous).iterdir()] == ["2026-01-10"]
-    with pytest.raises(StaleText) as raised:
-        memory.edit_summary("2026-01-10", "别的", before.etag)
-    assert (raised.value.text, raised.value.etag, raised.value.http_status) == (after.text, after.etag, 412)
-    assert "在读取之后被改过" in render(raised.value, "zh")
-    assert memory.summary("2026-01-10") == after
 
 
 def test_summary_traces_a_line_of_a_month_to_the_day_it_begins_with(world, memory):

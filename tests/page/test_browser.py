@@ -66,21 +66,6 @@ def test_page_of_a_visit_that_ended_says_how_to_enter_again(reader):
     assert lines(reader.site) == ["还没保存的一行"]
 
 
-def test_browser_without_scripts_enters_by_form_and_its_forms_work(browser, site):
-    context = browser.new_context(java_script_enabled=False)
-    tab = context.new_page()
-    tab.goto(site.url)
-    tab.fill("#token", site.token)
-    tab.keyboard.press("Enter")
-    tab.wait_for_selector("nav.nav")
-    tab.goto(f"{site.url}/long-term?edit=1")
-    tab.fill("#content", "没有脚本也能写\n")
-    tab.click("#save")
-    tab.wait_for_url("**/long-term?saved=1")
-    assert lines(site) == ["没有脚本也能写"]
-    context.close()
-
-
 # ── looks ────────────────────────────────────────────────────────────────────
 
 

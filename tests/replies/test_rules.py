@@ -53,11 +53,6 @@ def test_request_elsewhere_or_in_another_form_is_text(answer):
     assert split_request(answer, "") == (answer, "")
 
 
-def _input(identity: str, session: str = "甲") -> Input:
-    raw = message(identity, "2026-01-31T09:00", "几点？", session=session)
-    return Input(parsed(raw), identity, NOW)
-
-
 @pytest.mark.parametrize(
     ("others", "has_answer"),
     [
@@ -74,8 +69,9 @@ def _input(identity: str, session: str = "甲") -> Input:
     ],
 )
 def test_input_has_an_answer_that_follows_in_its_session_or_names_it(others, has_answer):
-    history = [parsed(message("q1", "2026-01-31T09:00", "几点？", session="甲")), *map(parsed, others)]
-    assert bool(answered([_input("q1")], history, lambda _: False)) is has_answer
+    question = parsed(message("q1", "2026-01-31T09:00", "几点？", session="甲"))
+    history = [question, *map(parsed, others)]
+    assert bool(answered([Input(question, "q1", NOW)], history, lambda _: False)) is has_answer
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ EN: Final = Material(
         ),
     ),
 )
-#: A day of twenty-six messages, of which a summary has something to say.
+#: Days of a dozen and more messages, of which a summary has something to say.
 TALK_EN: Final = talk(
     "en",
     "\n".join(
@@ -52,16 +52,10 @@ TALK_EN: Final = talk(
             "The greenhouse heater broke last night, the thermostat showed 4 degrees.",
             "I ordered a replacement from Harwick, invoice 2209, it costs 184 euros.",
             "Priya waters the tomatoes while I am in Lisbon from 12 March.",
-            "My brother Tomasz borrowed the trailer; he returns it on Sunday.",
             "The vet says Biscuit needs insulin twice a day, 3 units with breakfast.",
             "We chose the slate tiles for the bathroom, the plumber starts on the 20th.",
             "I am allergic to penicillin, please remember that for the insurance form.",
-            "The violin lesson moves to Thursday at 17:30 because of the orchestra.",
-            "Router password changed, the new label is under the keyboard.",
             "Our landlord Mr Okafor raised the rent to 1,240 a month.",
-            "I finished the chapter about glaciers and sent it to the editor.",
-            "The passport expires in August, the consulate wants two photographs.",
-            "Marathon training: 32 kilometres along the canal, the knee held.",
         )
     ),
 )
@@ -72,16 +66,9 @@ TALK_ZH: Final = talk(
         for fact in (
             "暖房的加热器昨晚坏了，温控器显示 4 度。",
             "我在海尔订了新的，发票 2209，一共 184 元。",
-            "我去里斯本的时候，邻居小温帮忙浇番茄。",
-            "弟弟借走了拖车，周日还。",
             "兽医说饼干要打胰岛素，一天两次，每次 3 个单位。",
-            "浴室选了石板瓷砖，水管工 20 号开工。",
             "我对青霉素过敏，填保险表格的时候要写上。",
-            "小提琴课改到周四 17:30，因为乐团排练。",
-            "路由器的密码换了，新标签贴在键盘下面。",
             "房东欧阳先生把房租涨到 1240 元。",
-            "冰川那一章写完了，已经发给编辑。",
-            "护照八月到期，领事馆要两张照片。",
             "马拉松训练：沿运河跑了 32 公里，膝盖没事。",
         )
     ),
@@ -136,7 +123,7 @@ BAD: Final[list[tuple[str, str, str, Material]]] = [
     # -- less than an extract would say
     ("noted", "Okay, noted.", "vague", TALK_EN),
     ("no messages en", "There are no messages to summarize.", "vague", TALK_EN),
-    ("one fact of thirteen", "The user said that the rent was raised.", "vague", TALK_EN),
+    ("one fact of seven", "The user said that the rent was raised.", "vague", TALK_EN),
     ("too long", "。".join(f"第 {n} 件事是把 {n * n} 号箱子搬到 {n % 7} 楼" for n in range(600)), "long", ANY),
     # -- rounds
     ("goes round zh", GOOD_ZH + "\n" + "对花生过敏，出门要带喷雾。" * 30, "repeats", ANY),
@@ -152,7 +139,7 @@ GOOD: Final[list[tuple[str, str, Material]]] = [
     ("tag of the material", "[memory.md] 这个前缀让用户困惑，改成脚注。", Material(parts=((None, "用户：[memory.md] 是什么意思？"),))),
     # -- short and long
     ("long month zh", "\n\n".join(f"## 第 {n} 周\n\n- 周{'一二三四五六日'[n % 7]}见了第 {n} 位房客，租金谈到 {3000 + n * 37} 元\n- 记账：水费 {n * 3}.5，电费 {n * 11}.2\n- 读完《海边的第 {n} 章》，喜欢灯塔那一段" for n in range(1, 31)), ZH),
-    ("most of its talk en", "The greenhouse heater broke (4 degrees); a replacement from Harwick is ordered, invoice 2209, 184 euros. Priya waters the tomatoes during Lisbon from 12 March. Biscuit gets insulin twice a day, 3 units. Slate tiles for the bathroom, the plumber comes on the 20th. Allergic to penicillin. Mr Okafor raised the rent to 1,240. The passport expires in August.", TALK_EN),
+    ("most of its talk en", "The greenhouse heater broke (4 degrees); a replacement from Harwick is ordered, invoice 2209, 184 euros. Priya waters the tomatoes during Lisbon from 12 March. Biscuit gets insulin twice a day, 3 units. Slate tiles for the bathroom, the plumber comes on the 20th. Allergic to penicillin. Mr Okafor raised the rent to 1,240.", TALK_EN),
     # -- shape
     ("list without full stops", "- 备份每天 03:30\n- 旧的保留 14 天\n- 周五打疫苗\n- 房租 3200 元", ZH),
     ("code in two languages", "## 迁移\n\n旧：\n\n```python\nopen(path)\n```\n\n新：\n\n```rust\nFile::open(path)?\n```\n\n先改读，再改写。", ZH),

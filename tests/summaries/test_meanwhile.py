@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
 import pytest
 
@@ -23,14 +22,6 @@ def settle_daily(world: World, days: int) -> None:
     for _ in range(days):
         world.settle()
         world.clock.forward(days=1)
-
-
-def refusing(world: World, answers: Sequence[str] = (), label: str = "2026-01-10") -> None:
-    """Have the model give these answers, then refusals, until the group of the day asks for no more."""
-    left = list(answers)
-    world.model.script = lambda *_: left.pop(0) if left else REFUSED
-    world.write([message_on(label)])
-    settle_daily(world, 3)
 
 
 def without_model(world: World) -> None:
@@ -68,7 +59,9 @@ def test_extract_that_waits_is_taken_for_good_without_a_model(world):
 
 
 def test_extract_stands_after_two_refusals_and_no_third_answer_is_asked(world):
-    refusing(world)
+    world.model.script = lambda *_: REFUSED
+    world.write([message_on("2026-01-10")])
+    settle_daily(world, 3)
     assert len(world.model.requests) == 2
     assert [line for line in head(world, "2026-01-10") if line.startswith("refused: qwen-test ")]
     assert world.flags() == [True]

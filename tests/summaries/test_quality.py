@@ -63,7 +63,7 @@ def day(said: list[str]) -> str:
 def about(text: str, material: Material) -> Material:
     """What could have been summed up by *text*, in the language of *material*: its words among others."""
     others = "\n".join(words for day, words in (TALK_ZH if language_of(text) == "zh" else TALK_EN).parts)
-    said = "\n".join([*(words for day, words in material.parts), text, others, others * (len(text) // 300)])
+    said = "\n".join([*(words for day, words in material.parts), text, others, others * (len(text) // 150)])
     return replace(material, parts=((None, said),))
 
 

@@ -1,4 +1,4 @@
-"""Which summaries are due: days that are no longer recent, months that have closed, what a late file changed."""
+"""Which summaries are due: days that are no longer recent, months that have closed, what a late file changed; what failed waits."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, covered
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.paths import Period, summary_period
 from recalld.supervisor.storage.clock import local_day
-from recalld.supervisor.summaries.schedule import SummaryJob, SummaryWriter, due_summaries, files_by_period
-from tests.archive.states import file, standing
+from recalld.supervisor.summaries.schedule import (
+    ProviderState,
+    SummaryJob,
+    SummaryWriter,
+    after_call,
+    due_summaries,
+    files_by_period,
+)
+from tests.archive.states import NOON, file, standing
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 NOV, DEC, JAN, RECENT = (file(f"{day}-nginx.md") for day in ("2025-11-20", "2025-12-20", "2026-01-10", "2026-01-27"))
@@ -48,6 +56,16 @@ def test_due_summaries_switches_december_to_a_month_on_february_1(zone_name):
 def test_due_summaries_never_reads_a_month_from_a_day_extract():
     (work,) = ripen([DEC], standing("2025-12-20", [DEC], extract=True), FEB_1)
     assert work.material == (DEC.name,)
+
+
+def test_after_call_counts_concurrent_faults_as_one():
+    def failed(state: ProviderState, now: datetime, started: datetime) -> ProviderState:
+        return after_call(state, started, now, Config().archive.backoff, "连不上", timedelta())
+
+    state, later, second = failed(ProviderState(), NOON, NOON), NOON + timedelta(seconds=9), timedelta(seconds=1)
+    assert failed(state, later, NOON - 30 * second) == state
+    assert failed(state, NOON, NOON + second) == state
+    assert failed(state, later, NOON + second).attempts == 2
 
 
 # ── always ───────────────────────────────────────────────────────────────────

@@ -37,16 +37,6 @@ def test_submit_builds_a_closed_month_from_its_days_and_keeps_them(world):
 # ── late ─────────────────────────────────────────────────────────────────────
 
 
-def test_submit_extends_a_monthly_file_that_another_program_wrote(world):
-    world.write(on("2025-12-03", "nginx"))
-    world.settle()
-    (world.root / "memory" / "summary" / "2025-12.md").write_text("# 十二月\n只有一条迟到的消息\n")
-    world.clock.forward(days=1)
-    world.settle()
-    assert world.summary("2025-12").startswith("# 十二月\n只有一条迟到的消息\n<!-- recalld:")
-    assert "2025-12-03-nginx.md" in world.summary("2025-12")
-
-
 # ── at rest ──────────────────────────────────────────────────────────────────
 
 

@@ -80,9 +80,3 @@ WRONG = {
 def test_call_refuses_a_wrong_argument_by_its_name(tools):
     said = {sentence: tools().call(*call).text for sentence, call in WRONG.items()}
     assert [(sentence, text) for sentence, text in said.items() if not text.startswith(sentence)] == []
-
-
-def test_functions_are_plain_python_with_a_docstring(tools):
-    functions = tools().functions()
-    assert list(functions) == list(DEFINITIONS)
-    assert all(function.__doc__ and function.__name__ == name for name, function in functions.items())

@@ -74,13 +74,6 @@ def test_mcp_gives_the_guidance_as_its_instructions(ask):
     assert "memory_write" not in ask(instructions, read_only=True)
 
 
-def test_mcp_announces_tools_alone(ask):
-    async def offered(client):
-        return client.server_capabilities.model_dump(exclude_none=True)
-
-    assert set(ask(offered)) == {"tools"}
-
-
 # ── the wire ─────────────────────────────────────────────────────────────────
 
 

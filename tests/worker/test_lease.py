@@ -30,14 +30,6 @@ def hold(task_queue):
     return Lease(Files(RealDisk()), task_queue, claimed)
 
 
-def test_lease_heartbeat_is_visible_to_the_supervisor(task_queue):
-    lease = hold(task_queue)
-    before = task_queue.claimed()
-    lease.heartbeat()
-
-    assert task_queue.claimed() != before
-
-
 def test_lease_of_a_requeued_task_is_lost_permanently(task_queue):
     lease = hold(task_queue)
     task_queue.requeue(f"{lease.task.id}.json")
