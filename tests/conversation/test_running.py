@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -71,6 +72,25 @@ def test_to_sum_up_begins_above_fifty_messages_or_by_hand():
     assert due(conversation(*turns(25), question("还有？")), wide) == 44  # 3 turns and the question stay
     assert due(conversation(*turns(4)), wide) == 0
     assert due(conversation(*turns(4)), wide, by_hand=True) == 2
+
+
+@pytest.mark.parametrize("words", ["花", "花" * 50], ids=["by messages", "by tokens"])
+@pytest.mark.parametrize("answers", [(True,), (False,), (True, False), (False, False, True)])
+def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
+    """Whatever the model does, where a turn takes less than the wait of a failure."""
+    limits, talk, asked = Limits(context_tokens=2_000), conversation(), []
+    for n in range(200):
+        now = NOW + timedelta(minutes=n)
+        talk = replace(talk, messages=(*talk.messages, read_said(question(f"问题{n}{words}？"))))
+        if count := to_sum_up(talk, limits, now):
+            asked.append(n)
+            if answers[len(asked) % len(answers)]:
+                talk = summed_up(talk, count, "总" * limits.summary_tokens)
+            else:
+                talk = replace(talk, failure=Backoff(1, now, now + timedelta(minutes=10)))
+        talk = replace(talk, messages=(*talk.messages, read_said(answer(f"回答{n}{words}。"))))
+    assert len(asked) > 5
+    assert min(after - before for before, after in pairwise(asked)) > 1
 
 
 # ── what stays ───────────────────────────────────────────────────────────────
@@ -172,6 +192,12 @@ def said(*messages):
 
 def told(*messages, language="zh"):
     return [entry.shown(language) for _, entry in dialogue(said(*messages), language)]
+
+
+def test_turn_starts_never_separates_a_call_from_its_result():
+    talk = said(question("天气？"), call("甲"), answer("稍等"), question("快点"), result("甲"), answer("小雨"))
+
+    assert turn_starts(talk) == [0]
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,16 @@ def test_summarize_again_takes_only_what_is_new_unless_told(world: World, memory
     assert len(lines(world)) == 3
 
 
+@pytest.mark.parametrize("session", ["../../etc|passwd", "一\n二", "长" * 500])
+def test_summarize_takes_any_name_as_text_and_never_as_a_path(world: World, memory: Memory, session: str) -> None:
+    world.write(said(4, session))
+    written = memory.summarize(session, llm=Scripted(lambda _: LINE))
+    assert written
+    assert written.text == f"2026-01-31|{' '.join(session.replace('|', ' ').split())}|{LINE}"
+    files = sorted(path.name for path in world.paths.sessions.iterdir())
+    assert files == [f"session-{session_digest(session)}.json", f"session-{session_digest(session)}.lock"]
+
+
 def test_summarize_refuses_a_damaged_marker_rather_than_sum_up_twice(world: World, memory: Memory) -> None:
     world.write(said(4))
     memory.summarize(SESSION, llm=Scripted(lambda _: LINE))

@@ -9,7 +9,9 @@ import time
 import pytest
 
 from recalld.supervisor.interfaces.http import gate, server
+from recalld.supervisor.interfaces.http.site import Access
 from recalld.supervisor.interfaces.serve import Answers
+from recalld.supervisor.storage.files import Files
 from recalld.supervisor.workspace import Workspace
 from tests.http.service import NOW, Service
 from tests.patience import PATIENCE_S
@@ -151,3 +153,13 @@ def test_events_say_a_change_once_and_without_its_words(service: Service):
         service.log("archived")  # the next look sees this, and no longer that
         second = next(line for line in lines if line.startswith("data: "))
     assert [first, second] == ['data: {"kind": "long-term"}', 'data: {"kind": "event"}']
+
+
+def test_token_is_read_again_only_when_its_file_has_changed(world: World, monkeypatch):
+    access, reads, read = Access(world.files, world.paths), [], Files.read_stable
+    monkeypatch.setattr(Files, "read_stable", lambda *given: reads.append(given) or read(*given))
+    tokens = {access.token() for _ in range(5)}
+    assert (len(tokens), len(reads)) == (1, 2)  # before it is made, and after
+    world.put(".recalld/token", "另一个token\n")
+    assert not access.is_token(*tokens)
+    assert len(reads) == 3

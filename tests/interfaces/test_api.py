@@ -15,6 +15,7 @@ import recalld.supervisor.index.index
 from recalld import Memory, SupervisorError
 from recalld.supervisor.index import chunking
 from recalld.supervisor.index.index import SCHEMA, WORDS
+from recalld.supervisor.interfaces.output import receipt_text
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.storage.errors import BadRequest, NotFound
 from tests.world import World, message
@@ -33,6 +34,15 @@ def memory(world: World) -> Memory:
     world.settle()
     world.put("recalld.toml", world.toml)
     return Memory(world.root, environ={}, clock=world.clock)
+
+
+def test_api_inject_returns_the_relevant_memory_and_saves_a_receipt(memory):
+    made = memory.inject("备份在哪台机器上？")
+    assert "书房的 NAS" in made.memory
+    assert "花生" not in made.memory
+    receipt = memory.why()
+    assert (receipt.id, receipt.question, receipt.memory) == (made.id, "备份在哪台机器上？", made.memory)
+    assert memory.why(made.id[:20]) == receipt
 
 
 def test_api_repr_of_a_turn_and_its_receipt_fits_a_screen(memory):
@@ -159,6 +169,16 @@ def test_api_import_loads_no_submodule_before_first_use():
     code = "import sys, recalld; print([m for m in sys.modules if m.startswith('recalld.')]); recalld.Memory"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown == "[]\n"
+
+
+def test_output_of_why_shows_the_question_the_shown_and_the_omitted_lines(memory, world):
+    made = memory.inject("花生和备份在哪？")
+    text = receipt_text(memory.why())
+    assert made.memory.rstrip() in text
+    assert "asked     花生和备份在哪？" in text
+    head, _, rest = text.partition("\nshown\n")
+    assert made.id in head
+    assert "words: 花生" in rest.partition("not shown")[0]
 
 
 @pytest.mark.skipif(find_spec("llama_index") is not None, reason="LlamaIndex is installed, so that nothing is missing")

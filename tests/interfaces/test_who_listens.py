@@ -180,6 +180,26 @@ def test_delete_takes_no_line_that_a_group_may_not_see_and_quotes_none(tmp_path)
     assert path.read_text(encoding="utf-8") == ENTRIES.replace("2026-01-21|web-chat|花生在信箱里 #shared\n", "")
 
 
+def test_group_is_given_neither_a_score_nor_a_part_of_it(tmp_path):
+    _, memory = opened(tmp_path, is_filed=False)
+    group = {"session": FAMILY, "chat": "group"}
+    hits = memory.find("花生在信箱里", **group).hits
+    assert hits
+    assert [(hit.score, hit.parts.total) for hit in hits] == [(None, 0.0)] * len(hits)
+    candidates = memory.inject("花生在信箱里", **group).receipt.candidates
+    assert candidates
+    assert [(one.score, dict(one.parts)) for one in candidates] == [(0.0, {})] * len(candidates)
+
+
+def test_summary_is_never_told_in_a_group_whatever_it_says(tmp_path):
+    world, memory = opened(tmp_path, is_filed=False)
+    world.put("memory/summary/2026-01-05.md", "## 花生 #shared\n\n- 花生在 Zanzibar 买的 #shared\n")
+    for query in ("花生 Zanzibar", "2026-01-05"):
+        assert "Zanzibar" not in repr(memory.find(query, chat="group").hits)
+    with pytest.raises(NotFound):
+        memory.get("memory/summary/2026-01-05.md", chat="group")
+
+
 # ── exact lines ──────────────────────────────────────────────────────────────
 
 

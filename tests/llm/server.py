@@ -94,7 +94,6 @@ class Seen:
     headers: list[dict[str, str]] = field(default_factory=list)
     tokens: int = 0
     at_once: int = 0
-    most_at_once: int = 0
     gone: int = 0  # clients that went away before the end
     flooded: int = 0  # bytes of floods
 
@@ -113,12 +112,8 @@ class Server(Loopback):
     def __init__(self, port: int = 0) -> None:
         super().__init__(port)
         self.script: Script = lambda _number, _prompt: Act()
-        #: The answer to a GET: a page of the server about itself.
-        self.models = Act(body=json.dumps({"object": "list", "data": [{"id": "qwen-test", "object": "model"}]}).encode())
         self.seen = Seen()
         self.guard = threading.Lock()
-        #: Set with each part that was sent: a test waits for the middle of a stream.
-        self.sent = threading.Event()
 
     def play(self, *acts: Act | str) -> None:
         """Answer with these acts in turn, and from then on with the last."""
@@ -137,7 +132,6 @@ class _Handler(Handler):
             seen.bodies.append(body)
             seen.headers.append({name.lower(): value for name, value in self.headers.items()})
             seen.at_once += 1
-            seen.most_at_once = max(seen.most_at_once, seen.at_once)
             number = seen.calls
         try:
             self._act(self.server.script(number, body["messages"][-1]["content"]), body)
@@ -150,7 +144,7 @@ class _Handler(Handler):
                 seen.at_once -= 1
 
     def do_GET(self) -> None:  # noqa: N802 - http.server calls it by this name
-        self._act(self.server.models, {})
+        self._act(Act(body=json.dumps({"object": "list", "data": [{"id": "qwen-test", "object": "model"}]}).encode()), {})
 
     def _act(self, act: Act, body: dict[str, Any]) -> None:
         self._rest(act.wait_s)
@@ -192,7 +186,6 @@ class _Handler(Handler):
             if act.end != "well" and n == len(parts) // 2:
                 break
             self._chunk(act, {"content": part})
-            self.server.sent.set()
             self._rest(act.pause_s)
         if act.end == "hang":
             self._rest(3600)

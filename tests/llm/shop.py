@@ -141,10 +141,6 @@ class ServedWorld(World):
     def queued(self) -> list[str]:
         return sorted(json.loads(path.read_bytes())["group"] for path in self.task_queue.queue.iterdir())
 
-    def pieces(self) -> list[str]:
-        folder = self.paths.state / "pieces"
-        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-
 
 def _environ() -> dict[str, str]:
     """The variables of this process, but for settings of ours."""

@@ -48,6 +48,14 @@ def test_day_returns_its_messages_once_in_order_and_its_neighbours(memory):
     assert [one.id for one in memory.day("2026-01-10", start=1, limit=1).messages] == ["2"]
 
 
+def test_day_refuses_what_is_no_day_and_finds_no_empty_one(memory):
+    for day in ("2026-02-30", "../", "2026-01", ""):
+        with pytest.raises(BadRequest, match="no day"):
+            memory.day(day)
+    with pytest.raises(NotFound):
+        memory.day("2020-01-01")
+
+
 def test_summary_traces_a_line_of_a_month_to_the_day_it_begins_with(world, memory):
     world.write([message(str(day), f"2025-10-{day:02}T09:00", f"今天在菜市场花了 5{day} 块，主要是茶叶。") for day in (8, 9)])
     world.settle()

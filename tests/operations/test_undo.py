@@ -219,17 +219,12 @@ def test_hunks_are_taken_back_where_other_lines_were_added_since() -> None:
     assert without("一\n", hunks("", "二\n")) is None
 
 
-def told_by(world: World) -> list[str]:
-    """Who did each act, as the lines of CHANGES.md end."""
-    return [line[line.index(", by ") + 2 :] for line in diary(world)]
-
-
 def test_diary_tells_what_is_done_beside_operations(world: World) -> None:
     memory = Memory(world.ws, clock=world.clock)
     MemoryStore(memory).append_entry("web-chat", "对花生过敏")
     edit = {"command": "str_replace", "path": "/memories/memory.md", "old_str": "花生", "new_str": "核桃"}
     assert not AnthropicMemory(memory)(edit).is_error
-    assert told_by(world) == ["by a program (append_entry)", "by a tool (memory, anthropic)"]
+    assert [line.partition(", by ")[2] for line in diary(world)] == ["a program (append_entry)", "a tool (memory, anthropic)"]
     take_back(world, last_id(world))
     assert "对花生过敏" in (world.read("memory.md") or b"").decode()
 
