@@ -18,8 +18,10 @@ from recalld.supervisor.summaries.schedule import (
     SummaryJob,
     SummaryWriter,
     after_call,
+    calls_allowed,
     due_summaries,
     files_by_period,
+    with_usage,
 )
 from tests.archive.states import NOON, file, standing
 
@@ -66,6 +68,18 @@ def test_after_call_counts_concurrent_faults_as_one():
     assert failed(state, later, NOON - 30 * second) == state
     assert failed(state, NOON, NOON + second) == state
     assert failed(state, later, NOON + second).attempts == 2
+
+
+@pytest.mark.parametrize(("spent", "under_way", "left"), [(0, 0, 3), (1, 1, 1), (3, 0, 0), (2, 2, 0)])
+def test_calls_allowed_are_what_is_left_of_the_day(spent, under_way, left):
+    assert calls_allowed(ProviderState(), NOON, spent, 3, under_way) == left
+
+
+@pytest.mark.parametrize(("day", "tokens"), [("2026-01-31", 1_000), ("2026-01-30", 100)])
+def test_with_usage_resets_the_tokens_on_a_new_day_and_sets_the_calls(day, tokens):
+    before = with_usage(ProviderState(), {"promptTokens": 900}, day, 7)
+    after = with_usage(before, {"promptTokens": 100}, "2026-01-31", 8)
+    assert (after.day, after.calls, after.prompt_tokens) == ("2026-01-31", 8, tokens)
 
 
 # ── always ───────────────────────────────────────────────────────────────────
