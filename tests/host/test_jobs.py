@@ -28,6 +28,23 @@ def test_job_runs_when_woken_and_when_its_wait_is_over(events):
     assert ran == [0, 60]
 
 
+def test_job_is_told_to_stop_when_it_is_ended(events):
+    stops: list[bool] = []
+
+    def step(until_end: Control) -> float:
+        stops.append(until_end.should_stop())
+        job.wake()
+        stops.append(until_end.should_stop())
+        job.end()
+        stops.append(until_end.should_stop())
+        return NEVER_S
+
+    job = Job("索引", step, events.report)
+    job.wake()
+    assert job.run_due()
+    assert stops == [False, False, True]
+
+
 def test_job_reports_a_bug_once_and_is_tried_again(events):
     faults = [KeyError("花生"), KeyError("花生"), None]
 
