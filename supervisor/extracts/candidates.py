@@ -16,8 +16,8 @@ from ..text.language import ROLES, Language, count_words, is_small_talk
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import spelled
 from .cues import cue_worth, has_cue, has_data, is_of_self
-from .replies import JUST_BEFORE, Line, is_question, is_reply, names_in, needs_question
-from .sentences import LEFT_OUT, clean, cut, end_of, sentences, units
+from .replies import JUST_BEFORE, Line, is_question, is_reply, needs_question
+from .sentences import LEFT_OUT, clean, cut, sentences, units
 
 #: Who has no label: a person's notes, an earlier summary.
 NOBODY: Final = frozenset({"note", "summary"})
@@ -26,9 +26,6 @@ _NAME_CHARS: Final = 40
 _NO_WORDS: Final = lazy_re(r"(?m)^\s*(?:>|#{1,6}\s|<!--).*$")
 #: Characters of a question that are shown before its answer.
 _QUESTION_CHARS: Final = 90
-#: The rarity of the words that an answer later on the day shares with its question, and their share of those of the question.
-_ANSWERS: Final = 0.9
-_ANSWERS_SHARE: Final = 0.4
 #: How much it counts that a sentence has data, or is about its speaker; and what the assistant is to do.
 _WITH_DATA: Final = 1.5
 _OF_SELF: Final = 1.4
@@ -44,20 +41,15 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
     """Return what may be quoted of all messages in the order of time, each of at most *longest* characters."""
     lines: list[Line] = []
     before: Block | None = None
-    questions: list[tuple[Block, str]] = []  # of people, without an answer
     for number, block in enumerate(sorted(blocks, key=lambda block: block.created_at)):
         is_person = block.role in {"user", *NOBODY}
         who = _label(block, language)
         words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text
         kept = [text for text in sentences(words, language) if _is_kept(text)]
         parts = list(units(kept, longest, language)) if block.role not in NOBODY else kept
-        asker, last_question = before, _question_of(before, block, kept[0], language) if before and kept else ""
-        if not last_question and parts and block.role == "user":
-            asker, last_question = _question_of_day(questions, block, parts[0], zone)
-            last_question = last_question and _label(block, language) + end_of(last_question, _QUESTION_CHARS)
-            questions += [(block, text) for text in parts if is_question(text)]
+        asked = _question_of(before, block, kept[0], language) if before and kept else ""
         for i, text in enumerate(parts):
-            question = last_question if i == 0 else ""
+            question = asked if i == 0 else ""
             shown = f"{question} {text}" if question else text
             lines.append(
                 Line(
@@ -68,7 +60,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     who=who,
                     text=text,
                     question=question,
-                    asked_at=local(asker.created_at, zone) if asker and question else None,
+                    asked_at=local(before.created_at, zone) if before and question else None,
                     weight=weight(text, question, person=is_person),
                     cues=cue_worth(text),
                     words=tuple(dict.fromkeys(token for _, token in spelled(shown))),
@@ -88,20 +80,7 @@ def _question_of(before: Block, block: Block, answer: str, language: Language) -
     questions = [sentence for sentence in sentences(before.text, language) if is_question(sentence)]
     if not questions or not needs_question(answer):
         return ""
-    return _label(before, language) + end_of(questions[-1], _QUESTION_CHARS)
-
-
-def _question_of_day(questions: list[tuple[Block, str]], block: Block, answer: str, zone: tzinfo) -> tuple[Block | None, str]:
-    """Return the last question of the same person and day whose rare words the answer has, which leaves the list; else ""."""
-    day, known = local(block.created_at, zone).date(), names_in(answer)
-    for asker, question in reversed(questions) if not is_question(answer) else ():
-        names = names_in(question)
-        shared = sum(rare for word, rare in names.items() if word in known)
-        is_same = asker.speaker == block.speaker and local(asker.created_at, zone).date() == day
-        if is_same and shared >= max(_ANSWERS, _ANSWERS_SHARE * sum(names.values())):
-            questions.remove((asker, question))
-            return asker, question
-    return None, ""
+    return _label(before, language) + cut(questions[-1], _QUESTION_CHARS)
 
 
 def _is_kept(sentence: str) -> bool:

@@ -3,7 +3,7 @@ Summaries without a model: the sentences of a day or a month that say most, word
 
 Deterministic and offline. The first line says that no model wrote it. What changes a life comes first, then decisions, money,
 health and what people say of themselves; of an assistant only what has data. A question is left out, unless its answer needs
-it: "助手：桌子多长？ → 用户：1.6 米". What takes something back stands with what it takes back. Each bullet is one line with
+it: "助手：桌子多长？ → 用户：1.6 米". Each bullet is one line with
 its time and its speaker, so that a quotation can't forge structure; … is where words or code are left out. Sources:
 docs/architecture.md, rule 9; docs/reference/protocol.md, 6.8.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,8 +25,8 @@ from ..text.lazy_re import lazy_re
 from ..text.tokenizer import spelled
 from ..text.word_frequency import rarity
 from .candidates import NOBODY, are_courtesies, lines_of
-from .cues import has_cue, takes_back
-from .replies import Line, taken_back
+from .cues import has_cue
+from .replies import Line
 from .sentences import LONGEST, clean, columns, cut, joint
 
 Kind = Literal["day", "month"]
@@ -58,18 +57,6 @@ _STAMPS: Final = {"day": "%H:%M", "month": "%m-%d"}
 _STAMP_CHARS: Final = 8
 _JOINED: Final = 400
 _MESSAGES: Final = 4
-#: How a quotation is shown that takes back the one before it.
-_TAKEN_BACK: Final = {
-    ("correction", "en"): " (corrected {at}: {text})",
-    ("change", "en"): " (later, {at}: {text})",
-    ("correction", "zh"): "（{at} 更正：{text}）",
-    ("change", "zh"): "（{at} 后来：{text}）",
-}
-#: What a correction opens with, which the words before it say already.
-_SAYS_SO: Final = lazy_re(
-    r"^(?:更正|纠正)(?:一下)?[，,：: ]\s*|^(?:sorry[,.]? )?(?:correction|scratch that|my mistake|i was wrong)[,.:;]\s+",
-    re.IGNORECASE,
-)
 #: The time given to what has none: a person's notes, the summaries of days.
 NOON: Final = time(12)
 #: Characters shown of a message that has no words.
@@ -123,36 +110,36 @@ def extract(
     material = [replace(block, text=hide(block.text, language)) for block in material] if hide else material
     limit = min(LIMITS[kind], longest or LIMITS[kind])
     lines = lines_of(material, zone, language, min(LONGEST, limit // 3))
-    links = taken_back(lines)
     base, growth = _GROWTH[room or kind]
     width = sum(columns(line.text) for line in lines)
     budget = min(limit, int(base + growth * math.sqrt(width)))
     messages = sum(block.role not in NOBODY for block in material)
     while True:
-        chosen = choose(lines, links, budget, kind) or [_one_line(lines, material, zone)]
-        text = _render(chosen, links, language, kind, messages)
+        chosen = choose(lines, budget, kind) or [_one_line(lines, material, zone)]
+        text = _render(chosen, language, kind, messages)
         is_short = len(text) <= limit and (kind == "day" or text.count("\n") < MONTH_LINES)
         if is_short or len(chosen) == 1:
             return text[:limit]
         budget = min(budget, sum(map(_cost, chosen))) * 9 // 10
 
 
-def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: Kind) -> list[Line]:
+def choose(lines: Sequence[Line], budget: int, kind: Kind) -> list[Line]:
     """
     Return the lines worth quoting, in their order, of at most *budget* characters in all.
 
     A line is worth what it adds to the words that are quoted already of its day and of later ones, for its length: what an
     earlier day has said may have changed, and the newer of two facts is quoted where the older one is. What is decided or
     changed is worth as much where its words are known. In a month each line of a day makes its next worth a little less, and a
-    line without any cue is worth less. A line that takes another back comes with it, and that one with it: *links*. The choice
-    is greedy with a heap: worth only falls as more is chosen, so that a line is weighed again only when it comes up.
+    line without any cue is worth less. The choice is greedy with a heap: worth only falls as more is chosen, so that a line is
+    weighed again only when it comes up.
     """
     word_worth = _word_worths(lines)
-    decided = [has_cue(line.text, "decision", "change", "off") for line in lines]  # news, though its words are known
+    decided = [
+        has_cue(line.text, "decision", "change", "off", "amendment") for line in lines
+    ]  # news, though its words are known
     least = _LEAST * min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
     known: dict[str, date] = {}  # the last day on which a word is quoted
     quoted: Counter[date] = Counter()
-    partner = {**links, **{early: late for late, early in links.items()}}
 
     def worth(i: int) -> float:
         line = lines[i]
@@ -171,21 +158,17 @@ def choose(lines: Sequence[Line], links: Mapping[int, int], budget: int, kind: K
     while heap:
         _, i = heapq.heappop(heap)
         now = worth(i)
-        if i in taken or now < least or not now:
+        if now < least or not now:
             continue
         if heap and now < -heap[0][0]:
             heapq.heappush(heap, (-now, i))
             continue
-        alone = [{i}] if i in links else []  # what holds in the end
-        for group in ({i, partner.get(i, i)}, *alone):
-            cost = sum(_cost(lines[j]) for j in group - taken)
-            if cost <= budget:
-                taken |= group
-                quoted.update(lines[j].at.date() for j in group)
-                for j in group:
-                    known |= {word: max(lines[j].at.date(), known.get(word, date.min)) for word in lines[j].words}
-                budget -= cost
-                break
+        if (cost := _cost(lines[i])) <= budget:
+            day = lines[i].at.date()
+            taken.add(i)
+            quoted[day] += 1
+            known |= {word: max(day, known.get(word, date.min)) for word in lines[i].words}
+            budget -= cost
     return [lines[i] for i in sorted(taken)]
 
 
@@ -218,13 +201,10 @@ def _one_line(lines: Sequence[Line], blocks: Sequence[Block], zone: tzinfo) -> L
     return Line(0, 0, local(block.created_at, zone), block.role, "", text)
 
 
-def _render(chosen: Sequence[Line], links: Mapping[int, int], language: Language, kind: Kind, messages: int) -> str:
+def _render(chosen: Sequence[Line], language: Language, kind: Kind, messages: int) -> str:
     """Return the whole text: what it is, then the bullets; *messages* is how many were read."""
     head = _head(chosen, language, messages)
-    shown = {line.place for line in chosen}
-    later = {links[line.place]: line for line in chosen if links.get(line.place) in shown}
-    first = [line for line in chosen if links.get(line.place) not in shown]
-    return "\n".join([head, "", *(_bullet(group, later, language, kind) for group in _joined(first, kind))])
+    return "\n".join([head, "", *(_bullet(group, language, kind) for group in _joined(chosen, kind))])
 
 
 def _head(chosen: Sequence[Line], language: Language, messages: int) -> str:
@@ -259,7 +239,7 @@ def _stamp(at: datetime, kind: Kind) -> str:
     return f"{at:{_STAMPS[kind]}}"
 
 
-def _bullet(lines: Sequence[Line], later: Mapping[int, Line], language: Language, kind: Kind) -> str:
+def _bullet(lines: Sequence[Line], language: Language, kind: Kind) -> str:
     first, text = lines[0], lines[0].who
     stamp = answered = _stamp(first.at, kind)
     if first.asked_at:
@@ -270,9 +250,6 @@ def _bullet(lines: Sequence[Line], later: Mapping[int, Line], language: Language
             text += joint(before.text, language)
         words = _quoted(line, before, after)
         text += words.removeprefix("…") if text.rstrip().endswith("…") else words
-        if late := later.get(line.place):
-            how = _TAKEN_BACK[takes_back(late.text) or "change", language]
-            text += how.format(at=_stamp(late.at, kind), text=_SAYS_SO.sub("", _quoted(late, None, None)))
     text = escaped(text)
     if first.role in NOBODY and first.at.time() == NOON:  # it has no time of its own
         return "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"

@@ -14,7 +14,6 @@ from typing import Final, Literal, TypeAlias
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import HAN
-from .cues import takes_back
 from .replies import is_question
 
 _Kind: TypeAlias = Literal["prose", "item", "fault", "code"]
@@ -131,7 +130,7 @@ def clean(text: str) -> str:
 
 def units(parts: Sequence[str], longest: int, language: Language) -> Iterator[str]:
     """
-    Yield what of a message is quoted as one: its sentences up to a length; a question and a second change stand alone.
+    Yield what of a message is quoted as one: its sentences up to a length; a question stands alone.
 
     >>> list(units(["cutover DONE.", "41 minutes downtime.", "Is that long?"], LONGEST, "en"))
     ['cutover DONE. 41 minutes downtime.', 'Is that long?']
@@ -140,7 +139,7 @@ def units(parts: Sequence[str], longest: int, language: Language) -> Iterator[st
     for sentence in parts:
         mark = " " if sentence == LEFT_OUT else joint(held, language)
         joined = f"{held}{mark}{sentence}" if held else sentence
-        is_apart = is_question(sentence) or is_question(held) or bool(takes_back(sentence) and takes_back(held))
+        is_apart = is_question(sentence) or is_question(held)
         if held and (is_apart or columns(joined) > _TOGETHER):
             yield cut(held, longest)
             joined = sentence
@@ -160,19 +159,6 @@ def cut(text: str, longest: int) -> str:
     if last > longest // 2:
         return shown[:last].rstrip() + "…"
     return f"{shown}…`" if shown.count("`") % 2 else f"{shown}…"
-
-
-def end_of(question: str, longest: int) -> str:
-    """
-    Return the last clauses of a question, of at most *longest* characters, marked with … where more is before them.
-
-    >>> end_of("I have a brother in Norway, and you, do you live there?", 24)
-    '…do you live there?'
-    """
-    if len(question) <= longest:
-        return question
-    starts = [match.end() for match in _CLAUSE.finditer(question, len(question) - longest + 1) if match[0].strip()]
-    return f"…{question[starts[0] :]}" if starts and starts[0] < len(question) else cut(question, longest)
 
 
 def joint(before: str, language: Language) -> str:

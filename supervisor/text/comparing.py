@@ -80,11 +80,6 @@ def figures(text: str) -> list[float | str]:
     return [value for match in _FIGURE.finditer(text.translate(_NARROW)) for value in _values(match)]
 
 
-def without_figures(text: str) -> str:
-    """Return the text with a blank in the place of each figure."""
-    return _FIGURE.sub(lambda match: " " if _values(match) else match[0], text.translate(_NARROW))
-
-
 def _values(match: re.Match[str]) -> list[float | str]:
     """Return a number itself, a day as month and day, the name of a weekday or of a thing; none for what only counts."""
     written = match[0].lower()

@@ -103,16 +103,6 @@ def telling_words(text: str) -> set[str]:
     return {token for token in tokens(text) if rarity(token) >= _TELLING or any(map(str.isdigit, token))}
 
 
-def is_known(token: str) -> bool:
-    """
-    Return whether a token of `tokenizer.spelled` is in the dictionary or among the common words; names and typos are not.
-
-    >>> is_known("backup"), is_known("备份"), is_known("becuas")
-    (True, True, False)
-    """
-    return han_frequency(token) > 0 if _HAN.match(token) else 0 < _rank(token) <= _COMMON_WORDS
-
-
 @lru_cache(maxsize=10_000)
 def _rank(token: str) -> int:
     """Return the rank of a stem, 1 for the most common, 0 for one that is in no list."""

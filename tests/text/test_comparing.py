@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from recalld.supervisor.text.comparing import _NARROW as NARROW
-from recalld.supervisor.text.comparing import figures, without_figures
+from recalld.supervisor.text.comparing import figures
 
 #: Spellings that are equal, each row in both languages.
 EQUAL = (
@@ -32,10 +27,3 @@ def test_figures_are_equal_however_they_are_written(spellings):
     first = figures(spellings[0])
     assert first
     assert {spelling: figures(spelling) for spelling in spellings} == dict.fromkeys(spellings, first)
-
-
-@given(st.text() | st.lists(st.sampled_from("一二十百千万亿半点号月日周三:.,-/ 0123aApmk元天h\n")).map("".join))
-def test_without_figures_takes_figures_from_any_text_and_adds_nothing(text):
-    left = without_figures(text)
-    assert len(figures(left)) <= len(figures(text))
-    assert not Counter(left.replace(" ", "")) - Counter(text.translate(NARROW))
