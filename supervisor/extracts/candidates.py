@@ -47,9 +47,9 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
         words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text
         kept = [text for text in sentences(words, language) if _is_kept(text)]
         parts = list(units(kept, longest, language)) if block.role not in NOBODY else kept
-        asked = _question_of(before, block, kept[0], language) if before and kept else ""
+        question_before = _question_of(before, block, kept[0], language) if before and kept else ""
         for i, text in enumerate(parts):
-            question = asked if i == 0 else ""
+            question = question_before if i == 0 else ""
             shown = f"{question} {text}" if question else text
             lines.append(
                 Line(
