@@ -28,6 +28,7 @@ from tests.checker.formats import read_dated, read_summary
 from tests.checker.reading import DATED
 from tests.checker.spoken import strings
 from tests.crash.model_disk import ModelDisk
+from tests.simulation.talk import ODD
 from tests.world import Clock, World, message
 
 #: Rounds after which a workspace that still finds something to do is no longer waited for.
@@ -44,20 +45,6 @@ _ZONES = (
     ZONE, "UTC", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Kathmandu", "Pacific/Kiritimati",
     "Pacific/Honolulu", "Europe/Berlin",
 )  # fmt: skip
-#: Words that break what is careless about them: fences, heads, comments, line ends, halves of characters.
-_WRAPS = (
-    "{}\n\n```\n没有结尾的栅栏",
-    "---\nrecalld: 1\nkind: day\n---\n{}",
-    '<!-- {{"id": "假的"}} -->\n**09:00 user**\n\n{}',
-    "{}\r\n下一行\r",
-    "\ufeff{}\u202e反过来",
-    "空\0字节 {}",
-    "半个字 \ud83d {}",
-    "  {} \n\n",
-    "````json\n{}\n````",
-    "𠮷野家：{}",
-    "<!-- recalld: made from -->\n- {} · 1 · 0123456789abcdef",
-)
 
 
 @lru_cache
@@ -95,7 +82,7 @@ class Voice:
             return text
         rng = random.Random(f"{self.seed} {identity} {text}")
         text = "，".join([text, *(f"第{rng.randrange(1000)}件事" for _ in range(rng.choice((0, 1, 3, 40))))])
-        return rng.choice(_WRAPS).format(text) if rng.random() < 0.7 else text
+        return rng.choice(ODD).format(text) if rng.random() < 0.7 else text
 
     def also(self, identity: str) -> bool:
         """Tell whether somebody else says something at the same time."""

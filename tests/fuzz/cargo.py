@@ -24,12 +24,13 @@ NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
 _FILE = "2026-01-28-deploy.md"
 _BLOCKS = [Block("01J1", "user", "把超时改成 30 秒。", datetime(2026, 1, 28, 1, tzinfo=UTC), {})]
 _DATED = render_dated(date(2026, 1, 28), "UTC", UTC, NOW, _BLOCKS)
-_SOURCES = (Source(_FILE, digest_of(_DATED)[:16], 1),)
-_TASK = Task(
-    id=task_id("day-2026-01-28", _SOURCES, 0), kind="daily-summary", group="day-2026-01-28", period="2026-01-28", zone="UTC",
-    sources=_SOURCES, material=(_FILE,),
+SOURCES = (Source(_FILE, digest_of(_DATED)[:16], 1),)
+TASK = Task(
+    id=task_id("day-2026-01-28", SOURCES, 0), kind="daily-summary", group="day-2026-01-28", period="2026-01-28", zone="UTC",
+    sources=SOURCES, material=(_FILE,),
 )  # fmt: skip
-UID = f"甲.{_TASK.id}"
+UID = f"甲.{TASK.id}"
+RESULT = Result(id=TASK.id, status="done", text="## 部署\n\n改成 30 秒。", group=TASK.group, sources=SOURCES)
 
 
 class Host:
@@ -44,7 +45,7 @@ class Host:
         self.queue = TaskQueue(files, paths)
         self.queue.prepare()
         files.create(paths.dated(_FILE), _DATED)
-        self.queue.submit(_TASK)
+        self.queue.submit(TASK)
         self.pool = PoolInMemory()
         self.courier = Stepped(self.pool, "甲", files, paths, config, events, SEAL, lambda: NOW)
         self.courier.step()
@@ -84,8 +85,7 @@ def is_whole(sealed: bytes) -> bool:
 
 def answer_inside() -> bytes:
     """Return the JSON in a good answer."""
-    result = Result(id=_TASK.id, status="done", text="## 部署\n\n改成 30 秒。", group=_TASK.group, sources=_SOURCES)
-    return zlib.decompress(rendered(Outcome(reserve=Reserve(calls=1, at="2026-01-31T02:00:00.000Z"), used=1, result=result)))
+    return zlib.decompress(rendered(Outcome(reserve=Reserve(calls=1, at="2026-01-31T02:00:00.000Z"), used=1, result=RESULT)))
 
 
 def undone_inside() -> bytes:

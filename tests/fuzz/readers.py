@@ -25,8 +25,8 @@ from recalld.supervisor.protocol.inbox import parse_inbox
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.message import Message, parse_history, read_message, render_history
 from recalld.supervisor.protocol.paths import WorkspacePaths
-from recalld.supervisor.protocol.summary_file import Source, Summary, parse_summary, render_summary
-from recalld.supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
+from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary
+from recalld.supervisor.protocol.task import parse_result, parse_task, render_result, render_task
 from recalld.supervisor.query import dates, parse
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.files import Files
@@ -39,7 +39,7 @@ from recalld.supervisor.text import foreign_text, language, llm_input, llm_outpu
 from recalld.supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
 from tests.fuzz.archives import hostile_tar, packed, read_backup
-from tests.fuzz.cargo import UID, Host, answer_inside, inside, is_whole, undone_inside
+from tests.fuzz.cargo import RESULT, SOURCES, TASK, UID, Host, answer_inside, inside, is_whole, undone_inside
 from tests.fuzz.mutate import mutated
 from tests.pool.memory_pool import SEAL
 from tests.world import EventList
@@ -52,9 +52,6 @@ TALK = [
     {"id": "01J2", "role": "assistant", "text": "好的。\n\n```sh\nrsync -a /etc /srv\n```\n", "createdAt": "2026-01-28T01:03:00.000Z", "archived": "pending"},
     {"role": "tool", "content": [{"text": "done ✅"}], "createdAt": 1769562000, "meta": {"a": [1, 2.5, None]}},
 ]  # fmt: skip
-SOURCES = (Source("2026-01-28-deploy.md", "9f8a3c0012345678", 2),)
-
-
 _PAUSED = (
     b'{"attempts": 1, "failedAt": "2026-01-31T01:58:00.000Z", "nextAt": "2026-01-31T02:08:00.000Z", "reason": "429", '
     b'"day": "2026-01-31", "calls": 3, "promptTokens": 5210, "completionTokens": 640}\n'
@@ -173,7 +170,7 @@ def result(data: bytes) -> None:
 
 def paused(data: bytes) -> None:
     ws = _workspace("worker/failed/provider.json", data)
-    for known in (_RESULT, _FAILED):
+    for known in (RESULT, _FAILED):
         note_result(known, NOW, ws.model_use)
     calls_left(NOW, 0, ws.model_use)
     summary_writer(ws.memory, ws.model_use)
@@ -197,7 +194,7 @@ def answer_of_pool(data: bytes) -> None:
 
 
 def failure(data: bytes) -> None:
-    ws = _workspace(f"worker/failed/{_TASK.group}.json", data)
+    ws = _workspace(f"worker/failed/{TASK.group}.json", data)
     for found in ws.failures().values():
         is_due(found.failed_at, found.next_at, NOW)
         Backoff(found.attempts).again(NOW, ws.config.archive.backoff)
@@ -210,13 +207,6 @@ def message(data: bytes) -> None:
         read_message(raw, ZONE)
 
 
-_TASK = Task(
-    id="day-2026-01-28-ea62e2400d-0", kind="daily-summary", group="day-2026-01-28", period="2026-01-28", zone=ZONE.key, sources=SOURCES,
-    material=("2026-01-28-deploy.md",),
-)  # fmt: skip
-_RESULT = Result(
-    id=_TASK.id, status="done", text="## 部署\n\n改成 30 秒。", provider="openai", group=_TASK.group, sources=SOURCES
-)
 _SUMMARY = Summary(
     period="2026-01-28",
     zone=ZONE.key,
@@ -226,7 +216,7 @@ _SUMMARY = Summary(
     provider="openai",
 )
 _FAILED = replace(
-    _RESULT,
+    RESULT,
     status="failed",
     text="",
     reason="provider",
@@ -254,8 +244,8 @@ READERS = {
     "an edited summary": Reader(b"# mine\n\n" + render_summary(_SUMMARY), summary),
     "a note": Reader("# 花园\n\n- 绣球花三天浇一次水\n\n| a | b |\n|---|---|\n| 1 | 2 |\n".encode(), note),
     "recalld.toml": Reader(render_default("Asia/Shanghai").encode(), lambda data: load(data, {}), (SupervisorError,)),
-    "a task": Reader(render_task(_TASK), parse_task),
-    "a result": Reader(render_result(_RESULT), result),
+    "a task": Reader(render_task(TASK), parse_task),
+    "a result": Reader(render_result(RESULT), result),
     "a failed result": Reader(render_result(_FAILED), result),
     "a failure": Reader(
         b'{"attempts": 2, "failedAt": "2026-01-31T01:00:00.000Z", "nextAt": "2026-01-31T01:30:00.000Z", "reason": "input"}',

@@ -28,7 +28,8 @@ _EN = (
 )
 #: No word to search for; kept like any other.
 _MUTE = ("好的", "", "👍👍", "？！", "ok", " \t\n", "谢谢！")
-_ODD = (
+#: Words that break what is careless about them: fences, heads, comments, line ends, halves of characters.
+ODD = (
     "看不见的字符 \x00 在 {} 旁边",
     "半个字符 \ud83d 和 {}",
     "{} 一行\r\n又一行\r还有",
@@ -109,7 +110,7 @@ class Talker:
         if kind < 0.04:
             return rng.choice(_MUTE), ""
         if kind < 0.10:
-            return rng.choice(_ODD).format(word), word
+            return rng.choice(ODD).format(word), word
         if kind < 0.102:
             return f"日志 {word} 全文：\n" + "第 41 行超时，重试。\n" * rng.choice((500, 4000)), word
         text = rng.choice(_ZH if kind < 0.6 else _EN).format(word)
