@@ -263,3 +263,17 @@ READERS = {
     "a backup": Reader(_BACKUP, read_backup, (SupervisorError,), hostile_tar, weight=8),
     "an answer": Reader("## 部署\n\n- 超时改成 30 秒。\n".encode(), answered, (UnicodeDecodeError,)),
 }
+
+
+def read_one(seed: int) -> None:
+    """Give one reader one piece of rubbish; AssertionError tells by its seed what is wrong."""
+    pick = random.Random(seed)
+    name = pick.choices([*READERS], [reader.weight for reader in READERS.values()])[0]
+    reader = READERS[name]
+    data = reader.spoil(reader.good, pick)
+    try:
+        reader.read(data)
+    except reader.says:
+        return
+    except Exception as error:
+        raise AssertionError(f"seed {seed}, {name}: {type(error).__name__}: {error}"[:400]) from error

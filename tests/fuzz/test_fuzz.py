@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz.lives import live, template
-from tests.fuzz.parts import read_one
-from tests.fuzz.readers import READERS
+from tests.fuzz.readers import READERS, read_one
 
 pytestmark = pytest.mark.proof
 

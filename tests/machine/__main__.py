@@ -56,11 +56,6 @@ def _run(part: Part) -> tuple[Part, str]:
     return part, ""
 
 
-def sizes(first: int, examples: int) -> dict[int, int]:
-    """Return how many examples each part has, by its seed; the first are those of a shorter run."""
-    return {first * 1_000_000 + n: min(PART, examples - n * PART) for n in range(-(-examples // PART))}
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the parts that are left; returns the exit code."""
     options = options_of("tests.machine", __doc__)
@@ -71,7 +66,9 @@ def main(argv: list[str] | None = None) -> int:
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     found = options.parse_args(argv)
     rounds = Rounds(found.log)
-    wanted = {found.only: PART} if found.only else sizes(found.seed, found.examples)
+    first, examples = found.seed * 1_000_000, found.examples  # the parts of a shorter run are the first of a longer one
+    sizes = {first + n: min(PART, examples - n * PART) for n in range(-(-examples // PART))}
+    wanted = {found.only: PART} if found.only else sizes
     parts = [Part(number, count, found.steps, found.shrink) for number, count in wanted.items()]
     with multiprocessing.get_context("fork").Pool(found.jobs, maxtasksperchild=1) as pool:
         for part, wrong in pool.imap_unordered(_run, [part for part in parts if part.key not in rounds.done]):

@@ -38,10 +38,10 @@ ENVIRON: Final = forked.plain_environ(
 )
 _MOST_S: Final = 300.0
 #: The writers by kind; those of OURS leave their words in the seen journal at once.
-KINDS: Final = ("filelock", "flock", "api", "stream", "filelock", "flock", "api", "command")
-OURS: Final = ("api", "stream", "command")
+KINDS: Final = ("filelock", "flock", "api", "command") * 2
+OURS: Final = ("api", "command")
 #: Seconds between two batches, and messages of one at most: who waits in the kernel for the lock would leave nothing to who polls.
-PACE: Final = {"filelock": (0.003, 30), "api": (0.003, 30), "command": (0.003, 30), "flock": (0.15, 30), "stream": (0.15, 60)}
+PACE: Final = {"filelock": (0.003, 30), "api": (0.003, 30), "command": (0.003, 30), "flock": (0.15, 30)}
 
 
 class Writers:
@@ -56,8 +56,8 @@ class Writers:
     def life(self, kind: str, name: str, seed: int) -> Callable[[], int]:
         def run() -> int:
             chance = random.Random(f"{seed}-{name}")
-            writers = {"filelock": self._filelock, "flock": self._flock, "api": self._api, "stream": self._stream}
-            writers.get(kind, self._command)(self._batches(kind, name, chance))
+            writers = {"filelock": self._filelock, "flock": self._flock, "api": self._api, "command": self._command}
+            writers[kind](self._batches(kind, name, chance))
             return 0
 
         return run
@@ -88,17 +88,6 @@ class Writers:
         for batch in batches:
             raws = [dict(foreign.message(one)) for one in batch]
             _say(append(ws, raws, utc_now(), os.urandom(10 * len(raws))))
-
-    def _stream(self, batches: Iterator[list[str]]) -> None:
-        """Feed one `recalld append --jsonl`, which prints the ids itself."""
-        reader, given = os.pipe()
-        child = forked.Child(forked.command(self.root, "append", "--jsonl"), dict(os.environ), [reader, 1, 2])
-        os.close(reader)
-        for batch in batches:
-            os.write(given, b"".join(json.dumps(foreign.message(one)).encode() + b"\n" for one in batch))
-        os.close(given)
-        if code := child.wait():
-            raise SystemExit(code)
 
     def _command(self, batches: Iterator[list[str]]) -> None:
         """Run `recalld append` for one batch after another."""
