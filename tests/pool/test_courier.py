@@ -49,18 +49,6 @@ def summaries(world: World) -> list[str]:
     return sorted(path.stem for path in world.paths.summaries.glob("2*.md"))
 
 
-def test_courier_brings_the_tasks_to_the_pool_and_results_home(world: World) -> None:
-    with_tasks(world, "2026-01-10", "2026-01-11")
-    pool = PoolInMemory()
-    courier = courier_of(world, pool)
-    assert carried(courier, pool, world.model, world.clock) == 2
-    world.round("none")
-    assert summaries(world) == ["2026-01-10", "2026-01-11"]
-    assert not pool.cargo
-    assert not pool.done
-    assert not world.files.disk.is_locked(world.paths.worker_lock(0))
-
-
 def test_cargo_has_no_secret_and_no_address(world: World) -> None:
     _, pool = sent(world, "2026-01-10", text=TOLD)
     ((uid, cargo),) = pool.cargo.items()
@@ -198,6 +186,7 @@ def test_nothing_is_lost_in_a_pool_that_forgets_at_every_call(tmp_path: Path, se
     assert len(world.events.of("summarised")) == 6  # none twice
     assert world.ws.calls.today(world.clock()) <= 40
     assert not list((world.root / "worker/running").iterdir())
+    assert not world.files.disk.is_locked(world.paths.worker_lock(0))
     assert world.ws.calls.today(world.clock()) >= len(made)
 
 

@@ -13,9 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.interfaces.cli import main
-from recalld.supervisor.interfaces.entry import SERVED_COMMANDS
-from recalld.supervisor.interfaces.locate import PROTOCOL, folder_id
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import parse_request
 from recalld.supervisor.storage.clock import utc_now
@@ -96,17 +93,3 @@ def test_append_adds_once_though_a_stopped_supervisor_goes_on_later(recalld):
         assert recalld("status", "--plan").code == 0  # behind the request that nobody waits for
     assert done.code == 0
     assert words_of(recalld) == ["榛子"]
-
-
-def test_served_commands_are_commands_of_the_command_line():
-    assert main.COMMAND_LINE.commands.keys() >= SERVED_COMMANDS
-
-
-def test_supervisor_leaves_other_commands_to_the_client(recalld):
-    request = json.dumps(
-        {"version": PROTOCOL, "argv": ["doctor"], "env": {}, "folder": folder_id(str(recalld.root)), "once": None}
-    )
-    parsed = parse_request(f"{request}\n".encode())
-    assert parsed is not None
-    with pytest.raises(ValueError, match="no command of a supervisor"):
-        Answers(lambda: open_workspace(recalld.root, recalld.environ, utc_now)).answer(parsed)

@@ -337,6 +337,12 @@ def test_supervisor_answers_nothing_for_a_copy_of_its_workspace(world):
         Answers(lambda: world.ws).answer(request)
 
 
+def test_supervisor_leaves_other_commands_to_the_client(world):
+    request = Request(("doctor",), {}, tuple(folder_id(str(world.root))))
+    with pytest.raises(ValueError, match="no command of a supervisor"):
+        Answers(lambda: world.ws).answer(request)
+
+
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_socket_that_somebody_deleted_or_replaced_is_made_again(world, told, is_replaced):
     path = world.paths.state / "socket"
