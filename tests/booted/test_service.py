@@ -108,23 +108,13 @@ def test_key_is_a_credential_and_nowhere_else(me, machine, scope):
     def recalld(*words: str) -> Ended:
         return me.recalld(*words) if scope == "user" else machine.run("recalld", "-w", me.root, *words)
 
-    def is_refused(why: str) -> bool:
-        """Before anything is stopped; and doctor says which."""
-        restarted = recalld("service", "restart", *which)
-        assert (restarted.code, why in restarted.err, unit.show("MainPID")) == (78, True, pid)
-        told = [line for line in recalld("doctor").out.splitlines() if f"the key file of {unit.name}" in line]
-        return len(told) == 1 and why in told[0]
-
-    machine.do("chmod", "644", path)
-    assert is_refused("others may read")
-    assert recalld("service", "install", "--key-file", path, *which).code == 78
-    assert unit.systemctl("restart").code == 0  # what is filed matters more; status and the night tell it
-    pid = unit.show("MainPID")
-    machine.do("chmod", "600", path)
-    assert unit.systemctl("restart").code == 0
-    pid = unit.show("MainPID")
     machine.do("rm", path)
-    assert is_refused("can't be read")
+    restarted = recalld("service", "restart", *which)
+    assert (restarted.code, "can't be read" in restarted.err, unit.show("MainPID")) == (
+        78,
+        True,
+        pid,
+    )  # before anything is stopped
     assert unit.systemctl("restart").code != 0
     done = recalld("service", "status", *which)
     assert (done.code, "its key file is not there" in done.err) == (65, True)
@@ -190,26 +180,17 @@ def test_nightly_check_tells_once_what_is_lost(me):
     assert errors.out.count("messages are lost (50)") == 2
 
 
-def test_nightly_backup_is_kept_and_one_that_fails_is_told_once(me):
+def test_nightly_backup_is_kept_though_there_are_to_be_no_more(me):
     me.run("mkdir", "backups")
     folder = f"/home/{me.name}/backups"
     me.installed("--backup-to", folder, "--keep", "2")
     backup, timer = me.unit("recalld-backup.service"), me.unit("recalld-backup.timer")
     assert (timer.show("ActiveState"), me.json("service", "status")["nightlyBackup"]) == ("active", "active")
-    me.write(f"{me.root}/recalld.toml", ALARM)
     me.say(3)
     assert backup.systemctl("start").code == 0
     (name,) = me.run("ls", folder).out.splitlines()
     assert name.startswith("我的 100% memory-nightly-")
     assert json.loads(me.ok("backup", "verify", f"{folder}/{name}", "--json"))["fsck"]["seen"] == 3
-    me.run("mv", "backups", "away")
-    for _ in range(2):
-        assert backup.systemctl("start").code != 0
-    until(lambda: "the nightly backup failed" in me.run("cat", "heard").out)
-    assert me.run("cat", "heard").out.count("the nightly backup failed") == 1
-    assert "the nightly backup failed" in me.recalld("service", "status").err
-    me.run("mv", "away", "backups")
-    assert backup.systemctl("start").code == 0
     me.ok("service", "install", "--no-backup")
     assert me.run("systemctl", "--user", "list-unit-files", "recalld-backup*", "--no-legend").out == ""
     assert (me.run("ls", folder).out.splitlines(), me.json("status")["lastBackup"]["file"]) == ([name], f"{folder}/{name}")

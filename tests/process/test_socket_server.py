@@ -23,7 +23,7 @@ from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import Answering, running_version, serve_socket
 from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 from tests.patience import PATIENCE_S
-from tests.process.command import Command, ended, until
+from tests.process.command import Command, ended
 from tests.world import World, at, message
 
 pytestmark = pytest.mark.proof
@@ -246,41 +246,27 @@ def test_entry_gives_up_when_the_socket_backlog_is_full(world, listening):
         assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, True)
 
 
-@pytest.mark.usefixtures("patient_client")
-def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, limits):
-    def serve() -> None:
-        line, _ = listening.accept()
-        with line:
-            line.recv(10_000)
-            line.sendall(json.dumps({"within": 2 * PATIENCE_S}).encode() + b"\n")
-            until(lambda: len(limits) == 2)
-            line.sendall(json.dumps({"out": "慢慢来", "err": "", "code": 0}).encode())
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (
-        {"out": "慢慢来", "err": "", "code": 0},
-        False,
-    )
-    thread.join(PATIENCE_S)
-    assert limits == [PATIENCE_S, 2 * PATIENCE_S]
+WHOLE = {"out": "慢慢来", "err": "", "code": 0}
 
 
 @pytest.mark.usefixtures("patient_client")
-@pytest.mark.parametrize("answer", [b"", json.dumps({"within": PATIENCE_S}).encode() + b'\n{"out": ""}'], ids=["none", "half"])
-def test_entry_runs_the_command_itself_without_a_whole_answer(world, listening, answer):
+@pytest.mark.parametrize(
+    ("answer", "found"), [("", None), ('{"out": ""', None), (json.dumps(WHOLE), WHOLE)], ids=["none", "half", "whole"]
+)
+def test_entry_takes_a_whole_answer_within_the_time_that_is_announced(world, listening, limits, answer, found):
     """And takes nobody for mute who refuses."""
 
     def serve() -> None:
         with listening.accept()[0] as line:
+            line.recv(10_000)
             if answer:
-                line.recv(10_000)
-                line.sendall(answer)
+                line.sendall(json.dumps({"within": 2 * PATIENCE_S}).encode() + b"\n" + answer.encode())
 
     thread = threading.Thread(target=serve)
     thread.start()
-    assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, False)
+    assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (found, False)
     thread.join(PATIENCE_S)
+    assert limits == ([PATIENCE_S, 2 * PATIENCE_S] if answer else [PATIENCE_S])
 
 
 def test_entry_sends_nothing_to_a_socket_of_another_user(world, listening, monkeypatch):
