@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from recalld.supervisor.interfaces.output import as_json, as_line
 from recalld.supervisor.text.foreign_text import printable
 from tests.process.command import Command, Ended, ended
 from tests.process.conftest import NOW
-from tests.world import message
 
 pytestmark = pytest.mark.proof
 
@@ -60,40 +58,6 @@ def test_commands_print_nothing_that_steers_a_terminal(recalld: Command):
             assert printable(done.out + done.err) == done.out + done.err, command
             assert "Traceback" not in done.err, command
     assert json.loads(recalld("get", f"memory/{note.name}", "--json").out)["text"] in note.read_text("utf-8")
-
-
-# ── what is told to people ───────────────────────────────────────────────────
-
-
-def test_restore_exits_65_until_a_person_ends_what_it_could_not_read(recalld: Command):
-    broken = json.dumps([message(f"木{n}", f"2026-01-28T09:0{n}", f"第 {n} 块木板") for n in range(4)], ensure_ascii=False)
-    (recalld.root / "history.json").write_text(broken.replace('第 2 块木板"', "第 2 块木板"), encoding="utf-8")
-    done = recalld("restore")
-    assert (done.code, "could not be read" in done.err) == (65, True)
-    (name,) = {*re.findall(r"history\.json\.[0-9a-f]{12}\.unread", done.err)}
-    assert name in recalld("status").out
-    (recalld.root / ".recalld" / "quarantine" / name).unlink()
-    assert recalld("restore").code == 0
-    assert name not in recalld("status").out
-
-
-def test_sentences_name_commands_as_they_must_be_typed(recalld: Command, tmp_path: Path):
-    def first(*words: str, **environ: str) -> str:
-        return ended(recalld.start(*words, **environ)).out.splitlines()[0]
-
-    home = {"HOME": str(tmp_path)}
-    mine, quoted = tmp_path / "我的 记忆", "~/'我的 记忆'"
-    assert ended(recalld.start("init", "-w", str(mine))).code == 0
-    for words in (("-w", str(mine), "status"), ("status", "--workspace", str(mine))):
-        assert first(*words, **home) == f"all is well; no supervisor runs, `recalld -w {quoted} run` starts one."
-    assert first("-w", str(mine), "status").endswith(f", `recalld -w '{mine}' run` starts one.")
-    assert first("status", RECALLD_WORKSPACE=str(mine)) == "all is well; no supervisor runs, `recalld run` starts one."
-    assert first("-w", str(mine), "status", **home, RECALLD_LANGUAGE="zh").endswith(f"用 `recalld -w {quoted} run` 启动。")
-    (mine / "history.json").write_bytes(b"[{")
-    archive = ended(recalld.start("-w", str(mine), "run", "--once", **home))
-    assert (archive.code, f"; `recalld -w {quoted} restore` puts it together again; it was not" in archive.err) == (65, True)
-    nowhere = ended(recalld.start("-w", str(tmp_path / "nowhere"), "status"))
-    assert nowhere.err.endswith(f"make it with `recalld init -w {tmp_path}/nowhere`.\n")
 
 
 # ── --json ───────────────────────────────────────────────────────────────────

@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import pytest
@@ -278,14 +277,6 @@ def test_doctor_lists_with_verbose_what_is_good(broken: Broken):
     code, out = examined(broken, "--verbose")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == ["good"] * 18 + ["18"]
-
-
-def test_doctor_names_the_command_that_mends(broken: Broken):
-    os.truncate(broken.root / "history.json", 100)
-    code, out = examined(broken, "--json")
-    wrong = [one for one in json.loads(out)["checks"] if one["state"] == "bad"]
-    assert (code, [one["mend"] for one in wrong]) == (65, ["recalld restore"])
-    assert f"`recalld -w {quote(str(broken.root))} restore`" in examined(broken)[1]
 
 
 @pytest.mark.parametrize(

@@ -27,24 +27,6 @@ def words_of(recalld: Command) -> list[str]:
     return [one["text"] for one in json.loads((recalld.root / "history.json").read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize(
-    ("words", "stdin", "text"),
-    [
-        (["--text", "榛子"], "", "榛子"),
-        (["--text", "-"], "一行\n两行 🥜\n", "一行\n两行 🥜\n"),
-        (["--text=-"], "-", "-"),
-        (["--text", "-"], "长" * 2_000_000, "长" * 2_000_000),  # more than a request may have
-    ],
-)
-def test_append_with_a_supervisor_adds_the_words_it_got(recalld, words, stdin, text):
-    with recalld.supervised():
-        done = recalld("append", "--role", "user", "--json", *words, stdin=stdin)
-        stored = json.loads((recalld.root / "history.json").read_text(encoding="utf-8"))
-    assert (done.code, done.err) == (0, "")
-    assert [json.loads(done.out)["id"]] == [one["id"] for one in stored]
-    assert stored[0]["text"] == text
-
-
 @contextlib.contextmanager
 def ends_before_it_answers(root: Path, settings: Mapping[str, str]) -> Iterator[None]:
     """A supervisor that does what it is asked, and is gone before it says so."""

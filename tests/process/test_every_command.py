@@ -10,7 +10,6 @@ import pytest
 
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, HIDDEN
 from recalld.supervisor.interfaces.cli.parser import Group
-from tests.process.command import Command
 
 HIT: Final = ["path", "startLine", "endLine", "snippet", "id", "score"]
 FSCK: Final = [
@@ -140,11 +139,3 @@ def test_command_answers_json_in_one_line_with_the_promised_keys(talked, name):
     answer = json.loads(done.out)
     first = answer[0] if isinstance(answer, list) else answer
     assert [key for key in first if key in keys] == keys
-
-
-def test_connect_makes_no_workspace_where_no_client_can_be_connected(tmp_path):
-    (tmp_path / "config.toml").write_text("= no TOML\n")
-    done = Command(tmp_path / "记忆")("connect", "codex", "--yes", CODEX_HOME=str(tmp_path))
-    assert (done.code, "记忆" in done.out) == (65, False)
-    assert [path.name for path in tmp_path.iterdir()] == ["config.toml"]
-    assert (tmp_path / "config.toml").read_text() == "= no TOML\n"

@@ -85,14 +85,6 @@ def test_worker_leaves_nobody_behind_when_it_is_killed(recalld, language):
     assert not any(map(RealDisk().is_locked, locks))
 
 
-def test_forget_forgets_though_nobody_reads_what_it_prints(recalld):
-    recalld("init")
-    recalld("append", "--role", "user", "--text", "保险柜的密码是山茶花七八三一")
-    with output_of("a reader who is gone") as stdout:
-        ended(recalld.start("-w", str(recalld.root), "forget", "--match", "山茶花七八三一", "--yes", stdout=stdout))
-    assert "山茶花" not in recalld.root.joinpath("history.json").read_text(encoding="utf-8")
-
-
 def test_line_printer_never_waits_and_prints_what_it_had_room_for(monkeypatch):
     monkeypatch.setattr(printing, "_CLOSE_S", PATIENCE_S)
     reader, writer = os.pipe()

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -106,25 +105,6 @@ def events(root: Path) -> str:
     return "\n".join(json.dumps(json.loads(line), ensure_ascii=False) for line in text.splitlines())
 
 
-@pytest.mark.parametrize("words", [("append", "--role", "user", "--text", "浇花"), ("write", "浇花"), ("status",)])
-def test_a_folder_that_is_no_workspace_is_told_and_left_as_it_is(tmp_path, words):
-    plain = Command(tmp_path / "文档")
-    plain.root.mkdir()
-    (plain.root / "发票.pdf").write_bytes(b"%PDF")
-    done = plain(*words)
-    assert done.code == 64
-    assert f"{plain.root} is no workspace; `recalld init -w {plain.root}` makes it one" in done.err
-    assert [path.name for path in plain.root.iterdir()] == ["发票.pdf"]
-
-
-@pytest.mark.parametrize("name", ["memory.md", "MEMORY.md", "history.json"])
-def test_a_message_is_added_beside_the_memory_of_an_assistant(tmp_path, name):
-    theirs = Command(tmp_path / "workspace")
-    theirs.root.mkdir()
-    (theirs.root / name).write_text("[]" if name.endswith("json") else "- 对花生过敏\n", encoding="utf-8")
-    assert theirs("append", "--role", "user", "--text", "浇花").code == 0
-
-
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
@@ -141,55 +121,6 @@ def test_a_workspace_that_a_user_may_not_use_is_a_matter_of_rights(recalld, with
         path.chmod(0o700)
     assert (done.code, done.err.count("\n")) == (77, 1)
     assert "Permission denied" in done.err
-
-
-@pytest.mark.parametrize("words", [["run"], ["run", "--until-settled"], ["init"]], ids=" ".join)
-def test_command_refused_for_its_configuration_makes_nothing(recalld, tmp_path, words):
-    (recalld.root / "recalld.toml").write_text("budget = 1\n", encoding="utf-8")
-    shutil.rmtree(recalld.root / "prompts")
-    before = sorted(tmp_path.rglob("*"))
-    for refused in (recalld(*words), Command(tmp_path / "新的")(*words, RECALLD_LLM_PROVIDER="gpt")):
-        assert (refused.code, refused.err.count("\n")) == (78, 1)
-        assert sorted(tmp_path.rglob("*")) == before
-
-
-#: What `append` says before the reason.
-LEFT = (
-    "recalld: the configuration is wrong, so what you give waits in inbox.d/new for a supervisor whose configuration is right: "
-)
-
-
-def test_append_does_not_wait_for_a_wrong_configuration(recalld: Command, tmp_path: Path):
-    right = (recalld.root / "recalld.toml").read_text("utf-8")
-    (recalld.root / "recalld.toml").write_text(f"{right}\n[recal]\nmax_hits = 3\n", encoding="utf-8")
-    one = recalld("append", "--role", "user", "--text", "自行车锁的密码是 4711", "--at", "2026-01-30T09:00")
-    more = recalld("append", "--jsonl", stdin='{"role": "user", "text": "打气筒在楼道里"}\nno message\n')
-    other = recalld("append", "--role", "user", "--text", "头盔是红的", RECALLD_NO_KEY="1")
-    assert [(done.code, done.out.count("\n")) for done in (one, more, other)] == [(0, 1), (65, 1), (0, 1)]
-    assert one.err == f"{LEFT}[recal]: there is no such section; perhaps recall is meant.\n"
-    assert recalld("append", "--role", "usr", "--text", "x").code == 64
-    assert Command(tmp_path / "plain")("append", "--role", "user", "--text", "x", RECALLD_NO_KEY="1").code == 64
-    (recalld.root / "recalld.toml").write_text(right, encoding="utf-8")
-    assert "4711" in recalld("search", "车锁密码").out
-    assert recalld("run", "--until-settled", "--no-worker").code == 0
-    (path,) = recalld.root.glob("memory/2026-01-30-*.md")
-    assert ("**09:00 user**" in path.read_text("utf-8"), one.out.strip() in path.read_text("utf-8")) == (True, True)
-
-
-def test_append_leaves_the_limit_of_a_wrong_configuration_to_the_intake(recalld: Command):
-    toml = (recalld.root / "recalld.toml").read_text("utf-8")
-    ahead = (datetime.now(UTC) + timedelta(days=2)).isoformat(timespec="seconds")
-    one = recalld("append", "--role", "user", "--text", "周末去看船", "--at", ahead, RECALLD_NO_KEY="1")
-    line = json.dumps({"role": "user", "text": "带上雨衣", "createdAt": ahead, "time": datetime.now(UTC).isoformat()})
-    more = recalld("append", "--jsonl", stdin=line, RECALLD_NO_KEY="1")
-    assert [(done.code, done.err.count("\n")) for done in (one, more)] == [(0, 1), (0, 1)]
-    assert recalld("append", "--role", "user", "--text", "x", "--at", "昨天", RECALLD_NO_KEY="1").code == 64
-    longer = toml.replace("[archive]\n", '[archive]\nfuture_limit = "30d"\n')
-    assert longer != toml
-    (recalld.root / "recalld.toml").write_text(longer, encoding="utf-8")
-    assert recalld("run", "--until-settled", "--no-worker").code == 0
-    kept = json.loads((recalld.root / "history.json").read_bytes())
-    assert [datetime.fromisoformat(said["createdAt"]) for said in kept] == [datetime.fromisoformat(ahead)] * 2
 
 
 #: The program of a process in which the system starts no thread: none has room for so large a stack. Its first argument is the module.

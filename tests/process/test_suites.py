@@ -1,4 +1,4 @@
-"""A small share of each suite that forks processes of its own, and of its control: recalld made careless has to be found out."""
+"""A small share of each suite with processes of its own, and of its control: recalld made careless has to be found out."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.process.rounds import share
 
 #: The words of each, and what it has to say.
 SHARES = {
+    "golden corpus": ("tests.golden.corpus.record refused usage", r"\A\Z"),
     "storm": (
         "tests.process.storm --kills 15 --seed 2",
         r"^15 kills, [1-9][0-9]* acknowledged messages, [0-9]+ saves, [1-9][0-9]* archive runs, 0 violations",
