@@ -1,4 +1,4 @@
-"""The pages as a browser without scripts gets them: whole, in both languages, with every stored word as text."""
+"""The pages as a browser without scripts gets them: whole, in both languages, with every stored word as text; forgetting by form."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recalld.supervisor.interfaces.page.views import HERE, HTMX, PAGES, STATIC
+from recalld.supervisor.interfaces.page.wording import marked_html
 from tests.http.service import Service
 from tests.page.workspaces import hostile
-from tests.world import talk
+from tests.world import message, talk
 
 HTMX_SHA256 = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 HTML = {"Accept": "text/html", "Accept-Language": "en"}
@@ -223,3 +228,88 @@ def test_static_files_are_the_released_bytes_and_kept_by_their_digest(site):
 def test_templates_escape_and_nothing_in_them_switches_that_off():
     assert all("|safe" not in text.replace(" ", "") and "autoescape" not in text for text in TEMPLATES.values())
     assert all(" style=" not in text and "<style" not in text for text in TEMPLATES.values())
+
+
+# ── forgetting ───────────────────────────────────────────────────────────────
+
+
+WORDS = "今天把护照放进保险柜了。"
+
+
+def way(html: str, label: str) -> str:
+    """The address of the link with that label."""
+    found = re.search(rf'<a class="forgets" href="([^"]*)" aria-label="{label}">', html)
+    assert found, html[-2000:]
+    return found[1].replace("&amp;", "&")
+
+
+def fields(html: str) -> dict[str, str]:
+    form = re.findall(r'<form method="post" action="/forget".*?</form>', html, re.DOTALL)[0]
+    return {**dict(re.findall(r'name="(\w+)" value="([^"]*)"', form)), "form_token": form_token(html)}
+
+
+def holds(site: Service, words: str) -> list[str]:
+    """The files that have the words."""
+    return [path.name for path in site.world.root.rglob("*") if path.is_file() and words.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("page", "label", "words"),
+    [
+        ("/days/2026-02-15", "Forget this message of 09:40…", WORDS),
+        ("/days/2026-02-13", "Forget this day…", "周六去爬山。"),
+        ("/long-term", "Forget line 1…", "用户偏好Python"),
+    ],
+)
+def test_what_is_forgotten_is_shown_first_and_leaves_every_file(site, page, label, words):
+    with entered(site) as client:
+        asked = client.get(way(client.get(page).text, label))
+        assert words in asked.text
+        assert "Forget this for good?" in asked.text
+        assert holds(site, words)
+        done = client.post("/forget", data=fields(asked.text))
+        assert (done.status_code, "Forgotten" in done.text) == (200, True)
+        assert f'href="{page}"' in done.text
+        assert holds(site, words) == []
+        gone = client.get(str(asked.url))
+        assert (gone.status_code, words in gone.text) in {(200, False), (409, False)}
+
+
+def test_only_what_was_shown_is_forgotten(site):
+    with entered(site) as client:
+        asked = client.get(f"/forget?by=match&value={quote('保险柜')}")
+        site.world.add(message("8", "2026-02-15T09:50", "保险柜的密码在抽屉里。", session="web"))
+        again = client.post("/forget", data=fields(asked.text))
+        assert (again.status_code, "Something has changed meanwhile" in again.text) == (412, True)
+        assert len(holds(site, "保险柜")) >= 1
+        assert client.post("/forget", data=fields(again.text)).status_code == 200
+        assert holds(site, "保险柜") == []
+
+
+# ── words, as Markdown ───────────────────────────────────────────────────────
+
+
+TAG = re.compile(r"<(/?)(?:b|s|code|ul|li|pre(?: class=\"block\")?|ol(?: start=\"[0-9]{1,3}\")?)>")
+
+
+@pytest.mark.parametrize(
+    ("words", "html"),
+    [
+        ("对**花生**过敏，~~芝麻~~ `x<y`", "对<b>花生</b>过敏，<s>芝麻</s> <code>x&lt;y</code>"),
+        ("- **now**\n- then", "<ul><li><b>now</b></li><li>then</li></ul>"),
+        ("3. 三\n4. 四", '<ol start="3"><li>三</li><li>四</li></ol>'),
+        ("so:\n```sh\nrm -r **/*\n```\n", 'so:\n<pre class="block"><code>rm -r **/*</code></pre>'),
+        ("2 ** 3, ~ 5 * 4 ~", "2 ** 3, ~ 5 * 4 ~"),
+        ("<b onclick=x>**<i>**", "&lt;b onclick=x&gt;<b>&lt;i&gt;</b>"),
+    ],
+)
+def test_marked_html_shows_marks_of_markdown_alone(words, html):
+    assert marked_html(words) == html
+
+
+@given(st.text(st.sampled_from("a花*~`-1. \n<>&\"'"), max_size=60))
+def test_marked_html_makes_no_tag_of_words(words):
+    rest = TAG.sub("", marked_html(words))
+    assert "<" not in rest
+    assert ">" not in rest
+    assert set(unescape(rest)) <= set(words)

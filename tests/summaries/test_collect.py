@@ -50,6 +50,20 @@ def done(task: Task, text: str) -> Result:
     )
 
 
+def test_collect_deletes_a_result_and_drops_it_when_it_reappears(world):
+    submitted(world)
+    world.work()
+    (path,) = world.ws.task_queue.finished()
+    data = path.read_bytes()
+    world.round("all")
+    assert not path.exists()
+    before = world.tree()
+    path.write_bytes(data)  # a crash before the deletion was durable
+    world.settle()
+    assert world.tree() == before
+    assert world.events.of("dropped") == [{"group": "day-2026-01-10"}]
+
+
 # ── success ──────────────────────────────────────────────────────────────────
 
 
