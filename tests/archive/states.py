@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
-from recalld.supervisor.protocol.message import Entry, InvalidEntry, Message, read_message
+from recalld.supervisor.protocol.message import Entry, History, InvalidEntry, Message, read_message
 from recalld.supervisor.protocol.paths import Period
 from recalld.supervisor.storage.clock import to_wire
 from tests.world import parsed
@@ -36,6 +36,10 @@ def parsed_message(
     if when:
         raw["createdAt"] = to_wire(when)
     return parsed({**raw, "archived": archived, **more})
+
+
+def ids(history: History) -> list[str]:
+    return [one.id for one in history if isinstance(one, Message)]
 
 
 ODD = InvalidEntry("一句没有角色的话", "it is not an object")

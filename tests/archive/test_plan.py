@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from recalld.supervisor.archive.coverage import covered, covered_days, may_replace
 from recalld.supervisor.archive.plan import Caps, Evidence, due, plan_days, reconcile, trim, without_open_questions
 from recalld.supervisor.archive.slug import slugs_of
-from recalld.supervisor.protocol.message import Archived, Failure, History, Key, Message, with_archived
+from recalld.supervisor.protocol.message import Archived, Failure, Key, Message, with_archived
 from recalld.supervisor.protocol.paths import Period
 from recalld.supervisor.storage.clock import local_day, to_wire
-from tests.archive.states import HISTORIES, MOMENTS, NOON, file, parsed_message, standing
+from tests.archive.states import HISTORIES, MOMENTS, NOON, file, ids, parsed_message, standing
 
 HOUR, MINUTE, MS = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=1)
 ZONES = ("Asia/Shanghai", "America/New_York", "Australia/Lord_Howe")
@@ -181,10 +181,6 @@ def talk(count: int, archived: object = True, first: int = 0) -> list[Message]:
 
 def everything(_message: Message) -> bool:
     return True
-
-
-def ids(history: History) -> list[str]:
-    return [entry.id for entry in history if isinstance(entry, Message)]
 
 
 @pytest.mark.feature("003.3")

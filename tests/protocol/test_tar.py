@@ -32,10 +32,9 @@ def header(name: str = "x", *, size: bytes = b"%011o\0" % 0, kind: bytes = b"0",
     return bytes(block)
 
 
-def before(kind: bytes, data: bytes, said: int | None = None) -> bytes:
-    """What stands before the header of a file; *said* is the size that it claims."""
-    size = b"%011o\0" % (len(data) if said is None else said)
-    return header("x", size=size, kind=kind) + data + bytes(-len(data) % 512)
+def before(kind: bytes, data: bytes) -> bytes:
+    """What stands before the header of a file."""
+    return header("x", size=b"%011o\0" % len(data), kind=kind) + data + bytes(-len(data) % 512)
 
 
 def record(key: str, value: str) -> bytes:
@@ -50,13 +49,9 @@ def test_members_are_what_was_rendered(files: Iterable[tuple[str, bytes]]):
 
 HOSTILE = {
     "negative size": header(size=b"-0000001000\0"),
-    "negative size in binary": header(size=b"\xff" * 10 + b"\xfe\x00"),
-    "negative size of what stands before": header(kind=b"x", size=b"\xff" * 10 + b"\xfe\x00"),
     "negative size by a record": before(b"x", record("size", "-512")) + header(),
     "size behind the end": header(size=b"%011o\0" % (1 << 30)),
     "size of 2 ** 88": header(size=b"\x80" + b"\xff" * 11),
-    "records without an end": before(b"x", record("path", "a"), said=1 << 30),
-    "a long name before a long name": before(b"L", b"a\0") * 2000 + header(),
     "records for all files": before(b"g", record("path", "a")) + header(),
     "record with a length of 0": before(b"x", b"0 path=a\n") + header(),
     "record that ends in itself": before(b"x", b"3 path=a\n") + header(),

@@ -80,13 +80,13 @@ ROWS: Final = (
         "what has another number when a damaged history is taken in is another message",
         " and message.key not in renamed",
         "",
-        "tests/archive/test_reused_ids.py::test_restore_history_knows_messages_whose_place_was_their_id",
+        "tests/archive/test_identity.py::test_restore_history_knows_messages_whose_place_was_their_id",
     ),
     Undone(
         "a power cut leaves a message under two numbers",
         'self.record("renumbered", [[self._attachments.keep(message.raw), *key] for message, key in pairs])',
         'self._record([*self._seen(messages), *line_of("dropped", [list(key) for key in keys])])',
-        "tests/archive/test_reused_ids.py::test_intake_numbers_each_message_anew_when_the_journal_is_cut_off",
+        "tests/archive/test_identity.py::test_intake_numbers_each_message_anew_when_the_journal_is_cut_off",
     ),
     Undone(
         "a message without a time is put back by the clock",
@@ -98,13 +98,13 @@ ROWS: Final = (
         "what has another number in a damaged history is another message",
         "    first = renumbered(history, journal.known)\n    return",
         "    first: dict[Key, Key] = {}\n    return",
-        "tests/archive/test_reused_ids.py::test_restore_history_knows_messages_whose_place_was_their_id",
+        "tests/archive/test_identity.py::test_restore_history_knows_messages_whose_place_was_their_id",
     ),
     Undone(
         "what was dropped is of the window that a program writes",
         "is_derived(identity) and identity in self.by_fingerprint.get(identity[2:18], ())",
         "is_derived(identity)",
-        "tests/archive/test_reused_ids.py",
+        "tests/archive/test_identity.py",
     ),
     Undone(
         "of two files of one name the longer one stays, whatever else the day has",
