@@ -223,11 +223,11 @@ def copies(files: Mapping[str, tuple[str, bool]]) -> dict[str, str]:
     Of each file there is its digest, and whether it is as recalld wrote it.
     """
     ours = {path.rpartition("/")[2]: path for path in sorted(files, reverse=True) if _OURS.fullmatch(path)}
+    same = {files[path][0]: path for path in ours.values() if files[path][1]}  # a copy may have a name of its own
     copied: dict[str, str] = {}
     for path, (digest, is_as_made) in files.items():
         name = _NAME.search(path.rpartition("/")[2])
-        original = ours.get(f"{name[0]}.md", path) if name else path
-        is_renamed = is_as_made and not _OURS.fullmatch(path)
-        if original != path and (is_renamed or digest == files[original][0]):
+        original = (ours.get(f"{name[0]}.md") if name else None) or same.get(digest, path)
+        if original != path and (digest == files[original][0] or (is_as_made and not _OURS.fullmatch(path))):
             copied[path] = original
     return copied

@@ -95,7 +95,7 @@ def test_intake_adopts_what_a_note_holds_that_arrives_later(world):
 #: What a copy of X.md is called; those that recalld reads at all by their name.
 SPELLINGS = (
     *("X (1).md", "X 2.md", "X - Copy (2).md", "X copy.md", "Copy of X.md", "X的副本.md", "副本 X.md", "X-DESKTOP-7K3.md"),
-    *("X.bak.md", "X~HEAD.md", "X_BACKUP_123.md", "backup/X.md", "旧/X.md"),
+    *("X.bak.md", "X~HEAD.md", "X_BACKUP_123.md", "backup/X.md", "旧/X.md", "2026-01-29 副本.md", "家里的事.md"),
 )
 #: What is never read, whatever is in it.
 UNREAD = (*("X (conflicted copy 2026-01-30).md", "X.sync-conflict-20260130-101112-ABCDEF.md", ".X.md.swp", "X.md.bak"),)
