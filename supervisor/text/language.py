@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from .lazy_re import lazy_re, lines_of
-from .tokenizer import HAN, KANA
+from .tokenizer import CHINESE, ENGLISH, HAN, KANA
 
 Language = Literal["zh", "en"]
 
@@ -36,7 +36,6 @@ _WORD: Final = lazy_re(_LETTERS)
 #: What ends a sentence. Code in Markdown: a fence, a quoted piece, an indented line.
 _END: Final = lazy_re(r"[。！？!?；;\n]|\.(?=\s)")
 _CODE: Final = lazy_re(r"(?ms:^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z))|`[^`\n]*`|(?m:^(?: {4}|\t).*$)")
-_LETTER: Final = lazy_re(r"[^\W\d_]")
 _JOINED: Final = lazy_re(rf"{_LETTERS}(?:\d*[/.:@_-]+\d*{_LETTERS})*")
 
 #: Courtesies, as the design that this project began with lists them, unchanged.
@@ -60,19 +59,26 @@ _PARTICLES: Final = frozenset("的了呢啊呀吧啦哦噢喔哈嘛呵嘻哟耶�
 
 def language_of(text: str) -> Language:
     """
-    Return "zh" if at least half of the words are Chinese, else "en", also for every other language.
+    Return "zh" if at least half of the words are Chinese, or the stop words are, else "en", also for every other language.
 
     >>> language_of("用 pnpm install 装依赖就行"), language_of("ask 方阿姨 about the rent"), language_of("猫がいます")
     ('zh', 'en', 'en')
-    >>> language_of("/etc/hosts 在哪")
-    'zh'
+    >>> language_of("/etc/hosts 在哪"), language_of("把 Dockerfile 的 base image 换成 python:3.12-slim")
+    ('zh', 'zh')
     """
-    if text.isascii():
-        return "en"
-    han, kana, words = (len(pattern.findall(text)) for pattern in (_HAN, _KANA, _JOINED))
-    if not han or kana > _KANA_SHARE * han:
-        return "en"
-    return "zh" if han * _WORDS_A_HAN >= words else "en"
+    return "zh" if _leaning(text) > 0 else "en"
+
+
+def _leaning(text: str) -> int:
+    """Return 1 for Chinese, -1 for another language, 0 for a few Chinese words where stop words don't tell."""
+    han = [] if text.isascii() else _HAN.findall(text)
+    if not han or len(_KANA.findall(text)) > _KANA_SHARE * len(han):
+        return -1
+    words = _JOINED.findall(text)
+    if len(han) * _WORDS_A_HAN >= len(words):
+        return 1
+    more = sum(char in CHINESE for char in han) - sum(word.casefold() in ENGLISH for word in words)
+    return (more > 0) - (more < 0)
 
 
 def language_of_sentences(texts: Iterable[str]) -> Language:
@@ -81,10 +87,12 @@ def language_of_sentences(texts: Iterable[str]) -> Language:
 
     >>> language_of_sentences(["备份失败了，看日志：\n```\nTraceback (most recent call last)\nOSError: no space left\n```"])
     'zh'
+    >>> language_of_sentences(["kubectl get pods -n prod 卡住", "restart deployment 之后好了"])
+    'zh'
     """
     prose = _CODE.sub(" ", "\n\n".join(texts))
-    languages = [language_of(sentence) for sentence in _END.split(prose) if _LETTER.search(sentence)]
-    more = 2 * languages.count("zh") - len(languages)
+    unclear = _leaning(prose) or -1
+    more = sum(_leaning(sentence) or unclear for sentence in _END.split(prose) if any(map(str.isalpha, sentence)))
     return ("zh" if more > 0 else "en") if more else language_of(prose)
 
 

@@ -21,6 +21,7 @@ from recalld.supervisor.text.language import GREETINGS, SKIP_CHARS, SKIP_PREFIXE
         ),
         ("", "en"),
         ("https://example.org/a/b 打不开", "zh"),
+        ("React useEffect dependency array 漏了 userId，改成 useMemo", "zh"),
     ],
 )
 def test_language_of_returns_the_language_of_most_words(text, language):
