@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..index.hit import Hit, Passage
@@ -65,7 +66,7 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
         chat = chat_of(open_inputs[-1].raw) if open_inputs else DIRECT
         waiting = tuple(message for message in open_inputs if is_same_conversation(chat, chat_of(message.raw)))
         question = "\n".join(message.text for message in waiting)
-    before = [m for m in _of_conversation(messages, chat, session) if not any(_is_message(message, m) for message in waiting)]
+    before = _of_conversation(messages, chat, session, waiting)
     if before and before[-1].role == "user" and before[-1].text.strip() == question.strip():
         before.pop()  # the input itself, which was appended to history already
     return Asked(question, chat, waiting, tuple(before))
@@ -74,9 +75,8 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
 def resolve_waiting(inputs: Sequence[Message], history: History, chat: Chat) -> Asked:
     """Return the *inputs* of one conversation as one question; of a session only its own messages are before it."""
     messages = _spoken_messages(history)
-    spoken = _of_conversation(messages, chat, chat.session)
-    before = tuple(message for message in spoken if not any(_is_message(given, message) for given in inputs))
-    return Asked("\n".join(message.text for message in inputs), chat, tuple(inputs), before)
+    before = _of_conversation(messages, chat, chat.session, inputs)
+    return Asked("\n".join(message.text for message in inputs), chat, tuple(inputs), tuple(before))
 
 
 def _spoken_messages(history: History) -> list[Message]:
@@ -110,19 +110,21 @@ def with_summary(request: Asked, kept: RunningSummary) -> Asked:
     return replace(request, summary=kept.text, before=tuple(message for message in request.before if not is_covered(message)))
 
 
-def _of_conversation(messages: Iterable[Message], chat: Chat, session: str) -> list[Message]:
+def _of_conversation(messages: Iterable[Message], chat: Chat, session: str, inputs: Sequence[Message]) -> list[Message]:
     """
-    Return the messages of the conversation; if a *session* is named, only those of it.
+    Return the messages of the conversation without its *inputs*, by time; if a *session* is named, only those of it.
 
-    An answer that names no session belongs to the session of the message before it.
+    An answer that names no session belongs to the session of the message before it; what has no time stays behind it.
     """
-    spoken, spoken_in = [], ""
+    spoken, spoken_in, at = list[tuple[datetime, Message]](), "", datetime.min.replace(tzinfo=UTC)
     for message in messages:
+        at = message.created_at or at
         other = chat_of(message.raw)
         spoken_in = other.session if other.session or message.role != "assistant" else spoken_in
-        if is_same_conversation(chat, other) and session in {"", spoken_in}:
-            spoken.append(message)
-    return spoken
+        is_of_it = is_same_conversation(chat, other) and session in {"", spoken_in}
+        if is_of_it and not any(_is_message(given, message) for given in inputs):
+            spoken.append((at, message))
+    return [message for _, message in sorted(spoken, key=itemgetter(0))]
 
 
 def _says_something(message: Message) -> bool:
