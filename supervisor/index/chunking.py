@@ -30,7 +30,7 @@ from ..text.record import record
 from .hit import Passage, Tier
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
-VERSION: Final = 23
+VERSION: Final = 24
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = lazy_re(r'<!-- (\{"id": .*\}) -->')
@@ -48,6 +48,8 @@ _SAID: Final = lazy_re(
     rf"(?:\**(?P<role>{'|'.join([*_SPEAKERS, *_CHINESE_SPEAKERS])})\**\s*[:：]\**\s*)?",
     re.IGNORECASE,
 )
+#: The first line of a part that code has written, which says so (docs/reference/protocol.md, 6.8).
+_WRITTEN_BY_CODE: Final = lazy_re(r"\A(\s*)>[^\n]*")
 _ENTRY: Final = lazy_re(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
 #: A pause of so many seconds ends a talk: what is said after it is seldom about the same.
 PAUSE_S: Final = 1_800
@@ -122,10 +124,11 @@ def _id_of(line: str) -> str:
 
 
 def chunk_summary(path: str, text: str, day: date | None, file: Path) -> list[Chunk]:
-    """Return the sections of a summary, and of the text that a person wrote above it, without its list of sources."""
+    """Return the sections of a summary, and of the text that a person wrote above it, without what it says of itself."""
     chunks, line = [], 1
     for part in text.split(f"{MARKER}\n"):
-        _, body = read_head(part, file)
+        head, body = read_head(part, file)
+        body = _WRITTEN_BY_CODE.sub(r"\1", body) if head.keys() & {"extract", "empty"} else body
         chunks += _sections(path, without_sources(body), line + part.count("\n") - body.count("\n"), day)
         line += part.count("\n") + 1
     return chunks

@@ -151,10 +151,9 @@ class Hit:
 
 @record
 class Answer:
-    """The hits of the index; without hits, the words of the request that most passages have, and those that none has."""
+    """The hits of the index; without hits, the words of the request that no passage has."""
 
     hits: tuple[Hit, ...] = ()  # best first
-    everywhere: tuple[str, ...] = ()
     nowhere: tuple[str, ...] = ()
     is_strong: bool = True  # a passage has enough of what is asked for (index/ranking)
     evidence: float = 1.0  # how much memory has of it: the part of the budget for the block

@@ -205,7 +205,8 @@ class View:
         """
         Return at most *limit* passages, best first, or why there are none; those behind summaries too with *originals*.
 
-        Equal scores are in the order of their tiers, then the newest first. Passages below the score *least* are dropped.
+        Equal scores are in the order of their tiers, then the newest first. Passages below the score *least* are dropped, or
+        below that share of the best where it has less than 1: words that most of memory has score little wherever they are.
         *meaning* returns how near passages come to the question by meaning.
         """
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
@@ -215,13 +216,15 @@ class View:
         keys = self.paths.keys() if originals else {key for key, path in self.paths.items() if self._tier(path) != "original"}
         best = self._ranked(query, keys, near)
         if near and not near.stands_out and not any(hit.is_worded for hit in best):
-            return self._without_hits(query, is_strong=False)
+            best = []
         is_strong, evidence = verdict(query, best, self.corpora[0], near)
+        least *= min(1.0, max((hit.score for hit in best), default=0.0))
         kept = [hit for hit in best if hit.score >= least and hit.score]
         if query.is_of_days:  # what stands next to a message about the day is about something else
             kept = [hit for hit in kept if hit.matching(query.words) or related_words_in(query, hit)]
         if not kept:
-            return self._without_hits(query, is_strong=is_strong)
+            words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
+            return Answer(nowhere=tuple(word for word in words if not self.corpora[0].frequency(word)))
         return Answer(tuple(self._hit(query, hit) for hit in kept[:limit]), is_strong=is_strong, evidence=evidence)
 
     def _ranked(self, query: Query, keys: Collection[str], near: Nearness | None) -> list[Scored]:
@@ -269,15 +272,6 @@ class View:
         if not why and (scored.is_worded or not scored.because):
             why = ["window"]
         return Hit(self.passage_of(scored.candidate), round(scored.score, 4), (*why, *scored.because), scored.parts)
-
-    def _without_hits(self, query: Query, *, is_strong: bool) -> Answer:
-        """Return the answer without hits: the words of the request that are everywhere, or else those that are nowhere."""
-        frequency, size = self.corpora[0].frequency, self.corpora[0].size
-        words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
-        everywhere = tuple(word for word in words if 2 * frequency(word) > size)
-        if is_strong or (words and len(everywhere) == len(words)):
-            return Answer(everywhere=everywhere)
-        return Answer(nowhere=tuple(word for word in words if not frequency(word)))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Document]:
         counts, idf = weighed(query), self.corpora[0].idf

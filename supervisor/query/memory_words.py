@@ -141,8 +141,6 @@ def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: 
         if char not in query.words and frequency(char)
     }
     rarity = {part: rarity_asked(part[0]) for part in more}
-    if not more:
-        return query
     return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity})
 
 

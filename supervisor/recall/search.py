@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..events import Events
-from ..index.chunking import chunk_note
+from ..index.chunking import chunk_note, chunk_summary
 from ..index.documents import MOST_CHARS
-from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Passage, SearchResult
+from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Passage, ScoreParts, SearchResult
 from ..index.index import Index
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from ..index.manifest import MOST_BYTES, PATIENCE_S, Changes, long_term_name
@@ -28,7 +28,8 @@ from ..index.view import View
 from ..protocol.config_keys import Recall
 from ..protocol.marks import only_pinned
 from ..protocol.message import Message
-from ..protocol.paths import WorkspacePaths
+from ..protocol.paths import WorkspacePaths, month
+from ..query.calendar import month_from
 from ..query.parse import REQUEST_WEIGHT, Query, parse_query, readable, subject_of
 from ..storage.clock import NEVER, Deadline, local_day, within
 from ..storage.control import UNENDING, UNLIMITED, Control
@@ -40,7 +41,7 @@ from ..text.record import record
 from ..text.tokenizer import tokens
 from .audience import ALONE, Audience
 from .ended import of_today
-from .neighbours import going_on
+from .neighbours import DAY, going_on
 from .unfiled import Unfiled, UnfiledPassages, is_asked_by
 from .visible import Parts, named_by_day
 
@@ -51,6 +52,8 @@ T = TypeVar("T")
 #: The most hits that a search returns of ordinary memories, and the most of originals.
 LIMIT: Final = 100
 LITERAL_LIMIT: Final = 20
+#: The score of a passage of the summary of a month that is named, as a share of the best.
+_MONTH_WORTH: Final = 0.4
 #: The time of one part, when all of an index is made in parts, in seconds.
 _PART_S: Final = 10.0
 #: Characters by which a hit is judged when time is up.
@@ -98,18 +101,18 @@ class Searcher:
         search.attempt(lambda: search.read_unfiled(question if is_input else "", now), None)
         meaning = search.attempt(lambda: search.by_meaning(query), None)
         answer = search.attempt(lambda: search.by_terms(query, meaning), Answer())
-        hits = list(answer.hits)
-        how = BOTH if meaning and hits else WORDS if hits else "none"
-        if not (hits and answer.is_strong):
-            literal = search.attempt(lambda: search.literally(query, answer.everywhere), list[Hit]())
-            hits, how = _before(literal, hits), "literal" if literal else how
+        literal = [] if answer.hits and answer.is_strong else search.attempt(lambda: search.literally(query), list[Hit]())
+        hits = _before(literal, answer.hits)
+        summaries = search.attempt(lambda: search.of_months(query, hits), list[Hit]())
+        hits = _before(summaries, hits) if query.only_days else _before(hits, summaries)
         hits = search.attempt(lambda: of_today(hits, query, local_day(now, self.zone), self.files, self.paths), hits)
         if self.settings.originals == "fallback":
             hits.sort(key=lambda hit: hit.unit.tier == "original")
         pinned: tuple[Passage, ...] = search.attempt(lambda: _pinned(self.files, self.paths), ()) if is_input else ()
         search.emit_events(len(hits))
+        how = "literal" if literal else BOTH if meaning and answer.hits else WORDS if hits else "none"
         result = SearchResult(
-            hits=tuple(_each_once(hits)),
+            hits=tuple(hits),
             terms=tuple(query.words),
             dates=tuple(days.label for days in query.days),
             role=query.role,
@@ -239,15 +242,8 @@ class Search:
             self.of.report_damage(error)
         return indexed()
 
-    def literally(self, query: Query, everywhere: Sequence[str]) -> list[Hit]:
-        """
-        Return the newest passages with the words that are *everywhere*, so that scores do not differ.
-
-        Without such words, return those that contain a part of the question that is not a word of the index, if they have
-        enough of what it is about.
-        """
-        if everywhere:
-            return newest_and_fullest(self.containing(everywhere), everywhere)
+    def literally(self, query: Query) -> list[Hit]:
+        """Return the newest passages with a part of the question that is no word of the index, if they have enough of it."""
 
         def is_known(run: str) -> bool:
             return any(self.frequency(word) for word in tokens(run))
@@ -273,6 +269,21 @@ class Search:
             return gate.share(word for word in gate.worth if word in present or any(word in part for part in parts)) >= 1.0
 
         return [*filter(is_answer, self.containing(wanted))]
+
+    def of_months(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the summaries of the months that the question names, but for one whose messages, which it quotes, are hits."""
+        best = max((hit.rank for hit in hits), default=0.0) or 1.0
+        score = best if query.only_days else _MONTH_WORTH * best
+        summaries: list[Hit] = []
+        for days in query.days if self.part is None else ():
+            place = self.of.paths.summary(month(days.first))
+            path = self.of.paths.relative(place)
+            is_quoted = path not in self.of.index.records() and any(hit.unit.day and hit.unit.day in days for hit in hits)
+            is_whole = days == month_from(days.first, 0)
+            version = self.of.files.read_shown(place, PATIENCE_S) if is_whole and not is_quoted else None
+            chunks = chunk_summary(path, decoded(version.data), None, place) if version else []
+            summaries += [Hit(each.passage, score, (f"{DAY}{days.label}",), ScoreParts(days=score)) for each in chunks]
+        return summaries
 
     # ── what the steps search ────────────────────────────────────────────────
 
@@ -344,15 +355,6 @@ def _reasons(faults: Iterable[str]) -> str:
 def _before(first: list[Hit], others: Sequence[Hit]) -> list[Hit]:
     places = {(hit.unit.path, hit.unit.start) for hit in first}
     return first + [hit for hit in others if (hit.unit.path, hit.unit.start) not in places]
-
-
-def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield the hits, without an unfiled message that is also a hit from its file, which was written a moment ago."""
-    others = hits if any(hit.unit.tier == "unfiled" for hit in hits) else ()
-    filed = {(hit.unit.message, hit.unit.text[:MOST_CHARS]) for hit in others if hit.unit.tier != "unfiled"}
-    for hit in hits:
-        if hit.unit.tier != "unfiled" or (hit.unit.message, hit.unit.text[:MOST_CHARS]) not in filed:
-            yield hit
 
 
 def _pinned(files: Files, paths: WorkspacePaths) -> tuple[Passage, ...]:

@@ -64,27 +64,16 @@ def test_verdict_is_weak_when_no_part_of_a_question_is_answered():
     assert ranked(parse_query("量子色动力学是什么？另外，胶子的质量是多少？", TODAY), BACKUP) == {}
 
 
-def test_ranking_gives_a_long_answer_less_unless_it_is_asked_for():
-    said, other = "the tent is blue and was cheap", "the tent is green"
-    long = candidate(f"{said} {'pitch it on dry and level ground far from trees ' * 20}", 0, role="assistant")
-    short = candidate(other, 1)
-    corpus = Corpus(2, 40.0, lambda word: 2 if word == "tent" else 1)
-    for question, best in (("what colour is the tent?", "long"), ("which tent did you recommend?", "")):
-        query = parse_query(question, TODAY)
-        found = {one.candidate.group: one for one in rank(query, [long, short], [corpus] * 3, 1.2, 0.75)}
-        assert ("long" in found["0"].because) == bool(best)
-
-
 def test_ranking_says_in_the_part_of_who_speaks_what_a_passage_loses():
-    corpus = Corpus(3, 5.0, lambda word: 1)
-    said = "cheap and green, the tent"
-    told, one_asks, answered = candidate(said, 0), candidate(f"{said}?", 1), candidate(said, 2, role="assistant")
-    query = parse_query("where is my tent?", TODAY)
-    found = {one.candidate.group: one for one in rank(query, [told, one_asks, answered], [corpus] * 3, 1.2, 0.75)}
-    assert len({one.parts.words for one in found.values()}) == 1
-    assert found["0"].parts.who == 0
-    assert [found[n].score / found["0"].score for n in "12"] == pytest.approx([0.8, 0.85])
-    assert all(found[n].parts.who < 0 for n in "12")
+    said, corpus = "cheap and green, the tent", Corpus(4, 5.0, lambda word: 1)
+    texts = {said: "user", f"{said}?": "user", f"{said}.": "assistant", f"{said} {'pitch it on dry ground ' * 20}": "assistant"}
+    four = [candidate(text, n, role=role) for n, (text, role) in enumerate(texts.items())]
+    for question, is_asked in (("where is my tent?", False), ("which tent did you recommend?", True)):
+        found = {one.candidate.group: one for one in rank(parse_query(question, TODAY), four, [corpus] * 3, 1.2, 0.75)}
+        assert ("long" in found["3"].because) != is_asked
+        assert [found[n].parts.who < 0 for n in "0123"] == [False, True, not is_asked, not is_asked]
+        if not is_asked:
+            assert [found[n].score / found["0"].score for n in "12"] == pytest.approx([0.8, 0.85])
 
 
 def test_ranking_says_in_the_part_of_days_what_a_named_day_is_worth(world):
@@ -149,6 +138,10 @@ def test_newest_first_needs_nearness_by_meaning_where_that_is_known():
         ("妞妞游泳课周几", ("妞妞的游泳课每周三上", "乐乐的游泳课改到周五了"), ()),
         ("what day is Nina's swimming", ("Nina has her swimming on Wednesdays", "Leo's swimming moved to Fridays"), ()),
         ("fern 的端口", ("fern 是 hetzner 的服务器，端口 8000", "moss 是 hetzner 的服务器，端口换 8011"), ()),
+        ("where is the staging database", ("staging database is in Dublin", "moved staging to heron"), ()),
+        ("where is the car parked now", ("I parked the car in bay 47", "the car needs a new battery"), ()),
+        ("what grows in bed 7", ("bed 7 grows tulips", "bed 8 grows leeks"), ()),
+        ("12床什么时候换药", ("12床下午换药", "13床上午换药"), ()),
     ],
 )
 def test_newest_first_leaves_what_only_looks_alike(question, texts, roles):
@@ -168,19 +161,6 @@ def test_newest_first_leaves_what_only_looks_alike(question, texts, roles):
 )
 def test_newest_first_puts_the_oldest_first_for_what_was_before(question, old, new):
     assert ordered(question, new, old, days=(1, 0)) == [old, new]
-
-
-@pytest.mark.parametrize(
-    ("question", "mine", "theirs"),
-    [
-        ("where is the staging database", "staging database is in Dublin", "moved staging to heron"),
-        ("where is the car parked now", "I parked the car in bay 47", "the car needs a new battery"),
-        ("what grows in bed 7", "bed 7 grows tulips", "bed 8 grows leeks"),
-        ("12床什么时候换药", "12床下午换药", "13床上午换药"),
-    ],
-)
-def test_newest_first_takes_nothing_for_newer_that_is_about_another(question, mine, theirs):
-    assert ordered(question, mine, theirs) == [mine, theirs]
 
 
 def test_asks_past_by_a_day_that_is_over():

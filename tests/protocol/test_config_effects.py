@@ -160,7 +160,7 @@ EFFECTS = {
     "archive.interval": Effect(why_due_with_three_messages, {"1h": "interval", "6h": None}),
     "archive.backoff": Effect(wait_after_a_failure, {("10m",): 10, ("1h", "2h"): 60}),
     "archive.slug": Effect(dated_file, {"ascii": "2026-01-30-huasheng-guomin.md", "hanzi": "2026-01-30-花生-过敏.md"}),
-    "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "literal"}),
+    "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "none"}),
     "recall.max_keywords": Effect(lambda world: len(world.search("nginx cloudflare certificate rollback").terms), {0: 4, 2: 2}),
     "recall.line_chars": Effect(
         lambda world: max(map(len, block(world, LONG_LINE).splitlines())) > 150, {40: False, 300: True}, {"recall.hit": "line"}

@@ -59,11 +59,15 @@ def test_recall_finds_a_word_by_another_that_is_the_same(tmp_path, said, questio
     assert world.search(question).hits[0].unit.text == said
 
 
+def test_recall_finds_what_was_said_again_and_again(tmp_path):
+    world = world_of(tmp_path, ["We park the car behind the bakery，孩子的学校在河对面"] * 12)
+    assert all(world.search(question).hits for question in ("where did I leave the car?", "孩子几点吃饭"))
+
+
 def test_recall_finds_nothing_for_small_talk_in_words_that_are_everywhere(tmp_path):
     coffee = world_of(tmp_path, [f"今天喝咖啡{n % 4 + 1}杯，第{n}次记录" for n in range(20)])
     assert [coffee.search(noise).hits for noise in ("谢谢你，今天天气真好", "今天天气不错")] == [(), ()]
-    newest, *_ = coffee.search("今天喝了几杯咖啡").hits
-    assert "第19次" in newest.unit.text
+    assert "第19次" in coffee.search("今天喝了几杯咖啡").hits[0].unit.text
 
 
 # ── by a day (supervisor/query/dates, index/documents) ──────────────────────────
@@ -128,3 +132,12 @@ def test_a_day_that_is_named_hides_no_answer_however_much_was_said_on_it(tmp_pat
     world.append(message("idle", "2026-04-09T17:00", "ok, 晚安", "user"))
     world.settle()
     assert answer in Memory(world.ws, clock=world.clock).inject(question).memory
+
+
+@pytest.mark.parametrize("question", ["a summary of September 2025", "去年九月的总结"])
+def test_search_finds_the_summary_of_a_month_without_what_it_says_of_itself(world, question):
+    world.reopen(WITHOUT_MODEL)
+    said = "> Extract: no model was used.\n\n- 09-03 user: we moved to Kiel"
+    world.put("memory/summary/2025-09.md", f"---\nrecalld: 1\nperiod: 2025-09\nextract: true\n---\n\n{said}\n")
+    world.write([message("1", "2026-01-20T09:00", "the summary of the novel is done, 年终总结也写完了")])
+    assert world.found_texts(question)[1:] == ["- 09-03 user: we moved to Kiel"]
