@@ -104,9 +104,7 @@ class Recall:
     meaning: float = number(
         0.7, "What the nearest passage by meaning gains, in shares of the best score; 0: words alone.", most=10
     )
-    min_score: float = number(
-        0.2, "Hits with a lower score are dropped; if the best has less than 1, with a lower share of it."
-    )
+    min_score: float = number(0.2, "Hits with a lower score, or a lower share of a best one below 1, are dropped.")
     max_keywords: int = number(0, "How many words of the input are searched for; 0: all.")
     max_hits: int = number(15, Text("The most hits in the memory block; 0: no limit."))
     hit: Literal["file", "line"] = choice("file line", "What a hit is: a file with the lines that matter, or one line.")
