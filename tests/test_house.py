@@ -29,13 +29,13 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_384, goal=2_300),
+    Room("supervisor/text", most=2_383, goal=2_300),
     Room("supervisor/storage", most=2_208, goal=1_900),
     Room("supervisor/protocol", most=4_731, goal=4_100),
     Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=741, goal=950),
     Room("supervisor/summaries", most=1_849, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_595, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_593, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_457, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_372, goal=1_400),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_661, goal=48_000)
+ALL: Final = Room("all", most=52_658, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
 OF_TESTS: Final = Room("tests", most=50_246, goal=48_000)
 
