@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..index.hit import Hit, Passage
@@ -124,7 +123,7 @@ def _of_conversation(messages: Iterable[Message], chat: Chat, session: str, inpu
         is_of_it = is_same_conversation(chat, other) and session in {"", spoken_in}
         if is_of_it and not any(_is_message(given, message) for given in inputs):
             spoken.append((at, message))
-    return [message for _, message in sorted(spoken, key=itemgetter(0))]
+    return [message for _, message in sorted(spoken, key=lambda pair: pair[0])]
 
 
 def _says_something(message: Message) -> bool:

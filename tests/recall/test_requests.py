@@ -135,7 +135,7 @@ def test_a_day_that_is_named_hides_no_answer_however_much_was_said_on_it(tmp_pat
 
 
 @pytest.mark.parametrize("question", ["a summary of September 2025", "去年九月的总结"])
-def test_search_finds_the_summary_of_a_month_without_what_it_says_of_itself(world, question):
+def test_search_finds_the_summary_of_a_month_not_what_it_says_of_itself(world, question):
     world.reopen(WITHOUT_MODEL)
     said = "> Extract: no model was used.\n\n- 09-03 user: we moved to Kiel"
     world.put("memory/summary/2025-09.md", f"---\nrecalld: 1\nperiod: 2025-09\nextract: true\n---\n\n{said}\n")
