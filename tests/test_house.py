@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=741, goal=950),
     Room("supervisor/summaries", most=1_849, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_593, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_592, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_457, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_372, goal=1_400),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_658, goal=48_000)
+ALL: Final = Room("all", most=52_657, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
 OF_TESTS: Final = Room("tests", most=50_246, goal=48_000)
 
