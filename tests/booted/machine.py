@@ -70,9 +70,11 @@ class Unit:
     machine: Machine
     person: Person | None = None
 
+    def _systemctl(self, *words: str) -> Ended:
+        return self.person.run("systemctl", "--user", *words) if self.person else self.machine.run("systemctl", *words)
+
     def systemctl(self, *words: str) -> Ended:
-        run = self.person.run if self.person else self.machine.run
-        return run("systemctl", *(["--user"] if self.person else []), "--no-pager", *words, self.name)
+        return self._systemctl("--no-pager", *words, self.name)
 
     def show(self, name: str) -> str:
         """The property of that name."""
@@ -87,8 +89,7 @@ class Unit:
         home = f"/home/{self.person.name}/.config/systemd/user" if self.person else "/etc/systemd/system"
         self.machine.do("mkdir", "-p", f"{home}/{self.name}.d")
         self.machine.do("tee", f"{home}/{self.name}.d/test.conf", stdin=text)
-        reload = ["systemctl", *(["--user"] if self.person else []), "daemon-reload"]
-        assert (self.person.run if self.person else self.machine.run)(*reload).code == 0
+        assert self._systemctl("daemon-reload").code == 0
 
     def restarted(self, times: int, most_s: float) -> None:
         """Wait until it was started again so often, and is ready."""

@@ -12,24 +12,6 @@ from recalld.supervisor.storage.disk import RealDisk
 from tests.world import FaultyDisk, message
 
 
-def test_supervisor_survives_a_full_disk_while_history_is_damaged(world):
-    disk = FaultyDisk("write", "rename_new")
-    world.reopen(disk=disk)
-    world.write([message("m1", "2026-01-30T09:00", "月饼订两盒。")])
-    world.settle()
-    service = world.supervisor()
-    world.write(b'[{"id": "m1", "te')
-    disk.break_down()
-    for _ in range(3):
-        world.clock.seconds += 61
-        service.tick(world.clock())
-    disk.heal()
-    for _ in range(3):
-        world.clock.seconds += 61
-        service.tick(world.clock())
-    assert [raw["id"] for raw in world.history()] == ["m1"]
-
-
 def test_journal_is_rewritten_after_a_failed_fsync_before_it_is_trusted(world):
     """After a failed fsync its lines could be read, so that the dropped file went; a power cut then took the lines."""
 

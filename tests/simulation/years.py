@@ -190,10 +190,7 @@ class Years:
         said = self.talker.burst(world.clock(), count)
         kind = rng.random()
         if kind < 0.55:
-            before = len(world.promised)
             others.append_politely(world, said)
-            if len(world.promised) == before and not any(said is one for one in world.boxed.values()):
-                world.note("- not acknowledged")
         elif kind < 0.65:
             others.drop(world, said)
         elif kind < 0.80:
