@@ -9,7 +9,10 @@ import pytest
 pytest.importorskip("llama_index.core", reason="LlamaIndex has an environment of its own: script/test-llamaindex")
 
 import llama_index.core
+import pytest
 from llama_index.core import SummaryIndex
+from llama_index.core.agent import FunctionAgent
+from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.llms import ChatMessage, MockLLM
 from llama_index.core.memory import ChatSummaryMemoryBuffer
 from llama_index.core.schema import TextNode
@@ -18,7 +21,7 @@ from llama_index.core.utils import get_tokenizer
 
 from recalld.llamaindex import build_chat_memory
 from recalld.supervisor.text.llm_input import estimate_tokens
-from tests.llamaindex.scripted import Scripted
+from tests.llamaindex.scripted import Scripted, ScriptedTools
 
 SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"
 PROMPT = "请总结以下对话的关键信息，保留重要的上下文和结论。"
@@ -204,3 +207,37 @@ def test_chat_engine_resolves_it_in_the_second_question():
     assert len(memory.get_all()) == 4
     engine.reset()
     assert memory.get_all() == []
+
+
+# ── an agent, streamed and not ───────────────────────────────────────────────
+
+
+WEATHER = "用户每天询问泉州的天气怎么样，助手回答小雨，24 度，不冷。"
+
+
+def weather(city: str) -> str:
+    """The weather of a city."""
+    return f"{city}小雨，24 度"
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_function_agent_sees_whole_calls_while_its_memory_is_summed_up(streaming):
+    store = SimpleChatStore()
+
+    async def talk():
+        llm = ScriptedTools()
+        memory = build_chat_memory(Scripted(WEATHER), token_limit=400, chat_store=store)
+        agent = FunctionAgent(tools=[weather], llm=llm, streaming=streaming)
+        for n in range(20):
+            await agent.run(f"第 {n} 天泉州的天气怎么样？", memory=memory)
+        return memory, llm.seen
+
+    memory, seen = asyncio.run(talk())
+    assert [one.role.value for one in memory.get_all()] == ["user", "assistant", "tool", "assistant"] * 20
+    assert texts(memory.get_all())[::4] == [f"第 {n} 天泉州的天气怎么样？" for n in range(20)]
+    assert store.get_messages("default") == memory.get_all()
+    assert WEATHER in seen[-1][0].content
+    for n, messages in enumerate(seen):
+        assert f"第 {n // 2} 天泉州的天气怎么样？" in texts(messages)
+        calls = [block.tool_call_id for one in messages for block in one.blocks if isinstance(block, ToolCallBlock)]
+        assert calls == [one.additional_kwargs["tool_call_id"] for one in messages if one.role == "tool"]
