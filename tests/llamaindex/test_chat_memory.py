@@ -42,10 +42,10 @@ def texts(messages):
     return [one.content for one in messages]
 
 
-def fill(memory, turns, first=0):
+def fill(memory, turns):
     """Put the turns as an engine does, with a get in each; return the messages that were put."""
     put = []
-    for n in range(first, first + turns):
+    for n in range(turns):
         for message in turn(n):
             memory.put(message)
             put.append(message)

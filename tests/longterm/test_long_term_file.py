@@ -113,21 +113,14 @@ def test_delete_takes_the_named_lines_and_no_other_byte(world, path, before, gon
 
 def test_delete_refuses_a_line_that_is_another_by_now(world, path):
     world.put("memory.md", "一\n二\n三\n")
-    first, second, third = refs(world)
+    second = refs(world)[1]
     world.put("memory.md", "零\n一\n二\n三\n")
-    moved = [line.ref for line in world.ws.long_term.read().lines][1]
-    with pytest.raises(StaleLine) as refused:
-        world.ws.long_term.delete([refs(world)[0], second])
-    assert (
-        str(refused.value) == f"{second} is not the name of the line that is there now: it is {moved}, 一; nothing was changed."
-    )
-    assert refused.value.exit_code == 64
+    first, moved, *_ = refs(world)
+    for named in (second, "2"):
+        sentence = f"^{named} is not the name of the line that is there now: it is {moved}, 一; nothing was changed."
+        with pytest.raises(StaleLine, match=sentence):
+            world.ws.long_term.delete([first, named])
     assert path.read_text(encoding="utf-8") == "零\n一\n二\n三\n"
-    with pytest.raises(StaleLine, match="there is none; nothing was changed"):
-        world.ws.long_term.delete([f"99{third[1:]}"])
-    with pytest.raises(StaleLine, match=f"^2 is not the name of the line that is there now: it is {moved}, 一; nothing"):
-        world.ws.long_term.delete(["2"])
-    assert first != moved
 
 
 @pytest.mark.parametrize("named", [["3-1"], ["0@1f3a9c0d"], ["-1@1f3a9c0d"], ["42@1f3a9c"], [""], [], ["a@1f3a9c0d"]])

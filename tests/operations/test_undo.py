@@ -91,22 +91,14 @@ def test_diary_leaves_a_file_of_its_name_alone(world: World) -> None:
 
 
 def test_undo_takes_back_what_a_line_replaced_and_no_other_act(world: World) -> None:
-    old = write(world, "住在杭州")
+    old = write(world, "住在杭州；我学游泳")
     before = world.read("memory.md")
-    write(world, "住在北京", replaces=f"1@{old.digest}")
+    write(world, "游泳不学了", replaces=f"1@{old.digest}")  # of the item that it is about alone
+    assert "a line was written into memory.md in the place of an older one, which ended" in diary(world)[-1]
     act = last_id(world)
     assert take_back(world, act).done
     assert world.read("memory.md") == before
     assert not take_back(world, act).done
-    assert world.read("memory.md") == before
-
-
-def test_undo_takes_back_an_item_that_a_line_replaced(world: World) -> None:
-    old = write(world, "小雨不吃羊肉；我学游泳")
-    before = world.read("memory.md")
-    write(world, "游泳不学了", replaces=f"1@{old.digest}")
-    assert "a line was written into memory.md in the place of an older one, which ended" in diary(world)[-1]
-    assert take_back(world, last_id(world)).done
     assert world.read("memory.md") == before
 
 
