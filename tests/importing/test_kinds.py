@@ -321,7 +321,6 @@ def answer(text, **more):
         prompt("# Skill: write tests", isMeta=True),
         prompt("The talk so far.", isVisibleInTranscriptOnly=True),
         answer("API Error: 529", model="<synthetic>"),
-        answer("No response requested.", model="<synthetic>"),
     ],
 )
 def test_what_a_client_marks_as_its_own_is_not_said(tmp_path, record):

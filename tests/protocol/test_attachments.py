@@ -43,12 +43,10 @@ def path(data: bytes, extension: str) -> str:
 PARTS: dict[str, tuple[dict[str, Any], bytes, str]] = {
     "openai image_url": ({"type": "image_url", "image_url": {"url": url("image/png", PNG), "detail": "low"}}, PNG, "png"),
     "openai input_image": ({"type": "input_image", "image_url": url("image/jpeg", JPEG)}, JPEG, "jpg"),
-    "openai input_audio": ({"type": "input_audio", "input_audio": {"data": b64(WAV), "format": "wav"}}, WAV, "wav"),
     "openai pcm": ({"type": "input_audio", "input_audio": {"data": b64(TEXTFILE), "format": "opus"}}, TEXTFILE, "opus"),
     "openai file": ({"type": "file", "file": {"filename": "a.pdf", "file_data": url("application/pdf", PDF)}}, PDF, "pdf"),
     "openai input_file": ({"type": "input_file", "filename": "a.txt", "file_data": b64(TEXTFILE)}, TEXTFILE, "txt"),
     "anthropic image": ({"type": "image", "source": source("image/png", PNG)}, PNG, "png"),
-    "anthropic document": ({"type": "document", "source": source("application/pdf", PDF)}, PDF, "pdf"),
     "anthropic tool result": (
         {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "image", "source": source("image/png", PNG)}]},
         PNG,
@@ -137,7 +135,6 @@ def said(**fields: Any) -> Message:
         ([{"type": "input_file", "file_id": "file-7"}], ["(file: file-7)"]),
         ([{"type": "image_url", "image_url": {"url": "data:image/png;base64,坏"}}], ["(image)"]),
         ([{"type": "text", "text": "看"}], []),
-        ("看", []),
     ],
 )
 def test_file_lines_name_each_picture_and_file(content, lines):
