@@ -166,7 +166,7 @@ def measured(root: Path, history: Path, asked: list[dict[str, Any]], days: int |
     summaries = made(root)
     found = {kind: tally([one for one in summaries if one.kind == kind], facts) for kind in ("day", "month")}
     found["all"] = tally(summaries, facts)
-    spent = TaskQueue(Files(RealDisk()), WorkspacePaths(root)).provider()
+    spent = TaskQueue(Files(RealDisk()), WorkspacePaths(root)).recorded("provider")
     for name, key in (("calls", "calls"), ("prompt_tokens", "promptTokens"), ("completion_tokens", "completionTokens")):
         setattr(found["all"], name, spent.get(key, 0))
     return found

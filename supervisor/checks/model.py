@@ -96,11 +96,11 @@ def _unanswered(look: Look) -> Faults:
                 count=len(late),
                 time=look.local_time(min(late)),
             )
-    if names := FailedInputs(ws.files, ws.task_queue).set_aside():
+    if names := FailedInputs(ws.task_queue).set_aside():
         yield bad(
             "inputs that got no answer that can be used: {count}, kept in {file}; ask again with another id, or delete the file and put the input back.",
             count=len(names),
-            file=f"worker/failed/{names[0]}",
+            file=f"worker/failed/{names[0]}.json",
         )
 
 

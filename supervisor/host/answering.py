@@ -86,7 +86,7 @@ class FileTurns:
         self._ws, self._clock, self._worker = ws, clock, worker
         self._append, self._look_up, self._remember = append, look, remember
         self._inbox = InboxFile(ws.files, ws.paths, ws.config, ws.events)
-        self._failed = FailedInputs(ws.files, ws.task_queue)
+        self._failed = FailedInputs(ws.task_queue)
         self._seen: tuple[Stat | None, Stat | None, dict[str, str]] | None = None
         #: When inputs without an id and a time were first seen, by their words.
         self._first_seen: dict[str, datetime] = {}
@@ -293,7 +293,7 @@ class FileTurns:
             entry.question for entry in conversation.inputs if entry.id not in ids and not is_standing(entry, messages)
         ]
         self._append([*questions, answer_message(conversation, text, at)])
-        self._failed.clear(conversation)
+        self._ws.task_queue.clear(conversation.group)
         self._take_out(conversation.inputs)
         waited = max(0, round((self._clock() - conversation.last.at).total_seconds() * 1000))
         self._ws.events.emit("replied", inputs=len(conversation.inputs), ms=waited)

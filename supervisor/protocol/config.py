@@ -123,11 +123,6 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     given = gather(keys(Config()), read, environ, RETIRED)
     retired = tuple(place for place in RETIRED if place[1] in read.get(place[0], ()) or variable(place) in environ)
     config = replace(_in_order(applied(Config(), given), given), retired=retired)
-    if _is_ours(config.serve):
-        raise BadConfig(
-            "serve.upstream",
-            Text("this is the address of recalld itself (`serve.host`, `serve.port`); give that of the model server"),
-        )
     # The variable with a model's key may begin with the prefix too; its value is never read here.
     others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env, config.pool.key_env}
     others |= {*map(variable, retired), *(name for name in environ if name.startswith(OF_A_FLEET))}
@@ -150,21 +145,6 @@ def _in_order(config: Config, given: Mapping[Place, Any]) -> Config:
             raise BadConfig(dotted(smaller), what)
         config = applied(config, {smaller: min(less, more)})
     return config
-
-
-def _is_ours(serve: table.Serve) -> bool:
-    """True if the model server behind the proxy is the proxy itself, which would ask itself without end."""
-    from urllib.parse import urlsplit  # here: few configurations have a proxy
-
-    if not (serve.upstream and serve.port):
-        return False
-    try:
-        parts = urlsplit(serve.upstream)
-        host, port = (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        return False
-    is_here = host in ("localhost", "::1", "0.0.0.0", "::", serve.host.lower()) or host.startswith("127.")  # noqa: S104 - compared, not bound
-    return is_here and port == serve.port
 
 
 def tables(toml: bytes | None, file: str = FILE) -> dict[str, Any]:

@@ -35,6 +35,8 @@ _NAME: Final = lazy_re(r"(?P<group>(?:day|month)-[0-9-]+|(?:session|reply|lookup
 _PERIODS: Final = ("day-", "month-")
 _ASKED: Final = "session-"
 _REPLIES: Final = ("reply-", "lookup-")
+#: What is recorded of the model, among the failures of groups.
+PROVIDER: Final = "provider"
 
 
 class TaskQueue:
@@ -45,7 +47,7 @@ class TaskQueue:
         self._folders = [paths.worker / name for name in QUEUE_FOLDERS]
         self.queue, self.running, self.results, self.failed = self._folders
         self._paths = paths
-        self.provider_state = self.failed / "provider.json"
+        self.provider_state = self.failed / f"{PROVIDER}.json"
 
     def prepare(self) -> None:
         """Create the folders where they are absent."""
@@ -229,44 +231,43 @@ class TaskQueue:
     # ── failures ─────────────────────────────────────────────────────────────
 
     def failures(self) -> dict[str, Failure]:
-        """Return the last failure of each group that waits for a retry; unreadable files are skipped."""
+        """Return the last failure of each day and month that waits for a retry; unreadable files are skipped."""
         by_group = {}
-        for name in self._files.disk.names(self.failed):
-            group = name.removesuffix(".json")
-            version = self._files.read_stable(self.failed / name) if period_of_group(group) else None
+        for group in filter(period_of_group, self.recorded_names()):
             with suppress(ValueError):
-                failure = read_record(Failure, parse_json(version.data), wire_name) if version else None
-                if failure and 0 < failure.attempts < ATTEMPTS_END:
+                failure = read_record(Failure, self.recorded(group), wire_name)
+                if 0 < failure.attempts < ATTEMPTS_END:
                     # truncated to milliseconds, as in history.json
                     failed_at, next_at = truncate_to_ms(failure.failed_at), truncate_to_ms(failure.next_at)
                     by_group[group] = replace(failure, failed_at=failed_at, next_at=next_at)
         return by_group
 
     def fail(self, group: str, failure: Failure) -> None:
-        """Record the group's last failure."""
-        path = self.failed / f"{group}.json"
+        """Record the last failure of a day or a month."""
         times = {"failedAt": to_wire(failure.failed_at), "nextAt": to_wire(failure.next_at)}
         fields = {"attempts": failure.attempts, **times, "reason": failure.reason}
-        fields |= {"refused": failure.refused} if failure.refused else {}
-        self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
+        self.record(group, fields | ({"refused": failure.refused} if failure.refused else {}))
 
-    def provider(self) -> dict[str, Any]:
-        """Return the recorded state of the provider; empty where there is no file or it can't be parsed."""
-        version = self._files.read_stable(self.provider_state)
-        try:
+    def recorded_names(self) -> list[str]:
+        """Return the names under which failures are recorded: groups, and that of the provider."""
+        return [name.removesuffix(".json") for name in self._files.disk.names(self.failed)]
+
+    def recorded(self, name: str) -> dict[str, Any]:
+        """Return what is recorded of the failures of a group, or of the provider; empty where nothing is that can be read."""
+        version = self._files.read_stable(self.failed / f"{name}.json")
+        with suppress(ValueError):
             raw = parse_json(version.data) if version else {}
-        except ValueError:
-            return {}
-        return raw if isinstance(raw, dict) else {}
+            return raw if isinstance(raw, dict) else {}
+        return {}
 
-    def note_provider(self, fields: dict[str, Any]) -> None:
-        """Record the provider's last fault and the day's cost; the caller has read both, and holds the lock of the calls."""
-        path = self.provider_state
+    def record(self, name: str, fields: dict[str, Any]) -> None:
+        """Record failures; of the provider the caller has read what was recorded, and holds the lock of the calls."""
+        path = self.failed / f"{name}.json"
         self._files.make_folder(path.parent, lasting=True)  # a session may be summed up where no supervisor has run yet
         self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
 
     def clear(self, group: str) -> None:
-        """Delete the record of the group's failure: it succeeded, or has nothing left to do."""
+        """Delete the record of the group's failures: it succeeded, or has nothing left to do."""
         self._files.remove(self.failed / f"{group}.json")
 
     def _names(self, folder: Path, groups: str | tuple[str, ...] = _PERIODS) -> list[str]:

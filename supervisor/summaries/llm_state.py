@@ -23,7 +23,7 @@ from ..protocol.config_keys import Llm
 from ..protocol.llm import MATERIAL_SHARE, CallLog, Endpoint, version_of_summaries, writes_extracts
 from ..protocol.message import Failure
 from ..protocol.paths import WorkspacePaths
-from ..protocol.queue import TaskQueue
+from ..protocol.queue import PROVIDER, TaskQueue
 from ..protocol.summary_file import Source
 from ..protocol.task import NO_ANSWER, Result
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
@@ -114,7 +114,7 @@ def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
 
 def provider_state(task_queue: TaskQueue) -> ProviderState:
     """Return what is known of the provider; a field that can't be read counts as absent."""
-    raw, state = task_queue.provider(), ProviderState()
+    raw, state = task_queue.recorded(PROVIDER), ProviderState()
     if isinstance(raw.get("answers"), dict):
         raw = {**raw, "answers": {model: account for model, account in raw["answers"].items() if _is_account(account)}}
     for part in fields(ProviderState):
@@ -144,7 +144,7 @@ def end_pause(use: ModelUse) -> bool:
     with use.calls.locked():
         state = provider_state(use.task_queue)
         if state.is_failing:
-            use.task_queue.note_provider(_wire(without_fault(state)))
+            use.task_queue.record(PROVIDER, _wire(without_fault(state)))
     return state.is_failing
 
 
@@ -173,7 +173,7 @@ def note_result(result: Result, now: datetime, use: ModelUse) -> None:
         before = provider_state(use.task_queue)
         after = _after(before, result, now, use)
         if after != before:
-            use.task_queue.note_provider(_wire(after))
+            use.task_queue.record(PROVIDER, _wire(after))
     if result.reason == "provider":
         use.task_queue.cancel_queued()
     _tell_pause(after, now, use.events)
@@ -191,7 +191,7 @@ def note_answer(model: str, reason: str | None, use: ModelUse) -> None:
     with use.calls.locked():
         state = provider_state(use.task_queue)
         account = state.answers.get(model_used, Verdicts()).with_one(reason)
-        use.task_queue.note_provider(_wire(replace(state, answers={**state.answers, model_used: account})))
+        use.task_queue.record(PROVIDER, _wire(replace(state, answers={**state.answers, model_used: account})))
 
 
 def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) -> ProviderState:

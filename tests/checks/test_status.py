@@ -114,7 +114,7 @@ def test_verdict_names_what_lasts_by_the_log_of_a_running_supervisor(world):
 def test_verdict_names_why_no_model_is_asked_and_until_when(world):
     reason = "the server can't be reached: qwen-test at http://127.0.0.1:9"
     times = {"failedAt": "2026-01-31T01:59:00.000Z", "nextAt": "2026-01-31T02:09:00.000Z"}
-    world.ws.task_queue.note_provider({"attempts": 1, **times, "reason": reason, "server": world.ws.endpoint.server})
+    world.ws.task_queue.record("provider", {"attempts": 1, **times, "reason": reason, "server": world.ws.endpoint.server})
     assert told(world) == [f"no model writes summaries until 2026-01-31 10:09: {reason}; `recalld model test` asks it now."]
     assert told(world.forward(minutes=10)) == []
 

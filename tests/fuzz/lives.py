@@ -65,7 +65,7 @@ def template(root: Path) -> Path:
     world.model.script = _unreachable  # what came of the task waits to be taken in
     assert world.worker().run_once()
     paused = {"attempts": 1, "failedAt": to_wire(world.clock()), "nextAt": to_wire(world.clock() + timedelta(hours=1))}
-    world.ws.task_queue.note_provider({**paused, "reason": "429", "day": "2026-01-31", "calls": 3, "promptTokens": 900})
+    world.ws.task_queue.record("provider", {**paused, "reason": "429", "day": "2026-01-31", "calls": 3, "promptTokens": 900})
     assert world.ws.calls.begin(world.clock(), None)
     return root
 

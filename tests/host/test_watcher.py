@@ -69,7 +69,7 @@ def test_change_detector_ignores_files_that_are_not_memory(world, look, name):
 
 
 def test_change_detector_reports_the_end_of_a_models_pause(world, look):
-    world.ws.task_queue.note_provider({"failures": 0})
+    world.ws.task_queue.record("provider", {"failures": 0})
     assert look.tasks_changed()
     assert not look.tasks_changed()
 

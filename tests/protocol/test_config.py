@@ -135,7 +135,6 @@ REFUSED = {
     "[history]\nsoft_cap = 301": ("history.soft_cap", "301 is more than history.hard_cap, which is 300"),
     "[llm]\nbase_url = 'localhost:11434'": ("llm.base_url", "http://"),
     "[serve]\nport = 65536": ("serve.port", "65536"),
-    "[serve]\nhost = '::1'\nport = 80\nupstream = 'http://[::1]'": ("serve.upstream", "the address of recalld itself"),
     "[serve]\nskip = ['(']": ("serve.skip", "'('"),
     "[turns]\ngreeting = true": ("turns.greeting", "there is no such key"),
     "[recall]\ndialect = 'lines'": ("recall.dialect", "perhaps tools.dialect is meant"),

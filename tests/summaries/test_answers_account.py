@@ -61,7 +61,7 @@ def test_status_says_by_model_what_became_of_its_answers(world):
 def test_provider_state_keeps_the_accounts_next_to_a_spoiled_one(world):
     sound = {"accepted": 2, "refused": {"太短": 1}, "recent": "aar"}
     spoiled = {"甲": 5, "乙": {"accepted": -1}, "丙": {"refused": {"太短": -1}}, "丁": {"accepted": "2"}}
-    world.ws.task_queue.note_provider({"answers": {**spoiled, "戊": sound}})
+    world.ws.task_queue.record("provider", {"answers": {**spoiled, "戊": sound}})
     assert provider_state(world.ws.task_queue).answers == {"戊": Verdicts(**sound)}
 
 
