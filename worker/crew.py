@@ -42,7 +42,7 @@ from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.record import record
 
 from .loop import do
-from .providers import Extractive, Model, NoCall
+from .providers import Model, NoCall
 
 _RENEW_S: Final = 1.0
 #: Seconds between two looks for the next task.
@@ -283,13 +283,12 @@ class Crew:
             claim.fail(self._clock())
             return
         profile = self._profiles.get(contents.profile)
-        if contents.profile and profile is None:
+        if profile is None:
             self._report({"uid": hold.uid, "error": refusal("profile")})
             hold.refuse("profile")
             return
-        writer: Model | Extractive = self._model(profile, contents) if profile else Extractive()
         with suppress(NoCall, BadConfig, Busy, OSError):
-            result = do(claim, writer, self._clock, self.ends.is_set)
+            result = do(claim, self._model(profile, contents), self._clock, self.ends.is_set)
             if result:
                 about = {"uid": hold.uid, "status": result.status, "reason": result.reason, "error": result.error}
                 self._report({key: value for key, value in about.items() if value})

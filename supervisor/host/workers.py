@@ -222,8 +222,8 @@ def _sentence(errors: bytes) -> str:
 
 
 def workers_of(ws: Workspace, clock: Clock, idle_s: float | None = None) -> Workers:
-    """Return what sees to the tasks of the workspace: worker processes here, or a courier; BadConfig where that can't be."""
-    if not ws.config.pool.url:
+    """Return what sees to the tasks: worker processes, or a courier where a model writes; BadConfig where that can't be."""
+    if not ws.config.pool.url or ws.extracting:
         return Workers(ws, clock, idle_s)
     check_installed()
     return CourierWorkers(ws, clock)

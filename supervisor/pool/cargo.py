@@ -107,7 +107,7 @@ class Contents:
 
     task: Task | AskedTask
     host: str  # whose answers these are
-    profile: str  # of the pool, "" for an extract
+    profile: str  # of the pool
     reserve: Reserve
     blocks: tuple[Block, ...] = ()
     prompts: Mapping[str, str] = field(default_factory=dict)  # the workspace's own, by file name

@@ -21,7 +21,7 @@ from typing import Final, TypeVar, get_args
 from ..events import Events
 from ..protocol.config import Config
 from ..protocol.dated_file import Block
-from ..protocol.llm import Account, CallLog, endpoint_of, load_template, shipped_template, without_secrets, writes_extracts
+from ..protocol.llm import Account, CallLog, endpoint_of, load_template, shipped_template, without_secrets
 from ..protocol.paths import WorkspacePaths
 from ..protocol.queue import Lease, TaskQueue, worker_lock
 from ..protocol.task import REPLY_KINDS, AskedTask, Result, Task, result_of
@@ -120,11 +120,6 @@ class Courier:
     def out(self) -> list[Uid]:
         """The tasks that are in the pool."""
         return list(self._parcels)
-
-    @property
-    def _profile(self) -> str:
-        """The profile of the pool that does the tasks, "" where they need no model."""
-        return "" if writes_extracts(self._config.llm) else self._config.pool.profile
 
     # ── one step ─────────────────────────────────────────────────────────────
 
@@ -263,7 +258,7 @@ class Courier:
         """Return what the cargo has; None where no calls are left."""
         task, blocks = parcel.lease.task, list[Block]()
         if isinstance(task, Task):
-            blocks = read_material(task, self._files, self._paths, with_extracts=not self._profile)
+            blocks = read_material(task, self._files, self._paths, with_extracts=False)
         needed = self._needed.get(parcel.uid) or self._calls_of(task, blocks)
         reserve = parcel.reserve = self._reserve(task, needed)
         if reserve is None:
@@ -274,7 +269,7 @@ class Courier:
         return Contents(
             task=task,
             host=self._name,
-            profile=self._profile,
+            profile=self._config.pool.profile,
             reserve=reserve,
             blocks=tuple(self._without_secrets(block, language) for block in blocks),
             prompts=self._own_prompts() if isinstance(task, Task) else {},

@@ -19,7 +19,6 @@ import itertools
 import os
 import stat as modes
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime, timedelta
@@ -39,11 +38,6 @@ RETRY_PAUSES_S: Final = (0.002, 0.004, 0.008, 0.016, 0.03, 0.06, 0.12, *(0.25,) 
 _LONGEST_WRITE_S: Final = 3600.0
 
 
-def is_left_behind(stat: Stat, now: datetime) -> bool:
-    """Return whether nobody writes to this temporary file any more, by its time; a clock may have been set back."""
-    return abs(stat.mtime_ns / 1e9 - now.timestamp()) > _LONGEST_WRITE_S
-
-
 @record
 class FileVersion:
     """One whole version of a file: its bytes, and the properties that differ from those of other versions."""
@@ -57,10 +51,6 @@ class FileVersion:
         return digest_of(self.data)
 
 
-#: Writers at once, at most.
-_WRITERS: Final = 64
-
-
 class Files:
     """Reads whole files and writes them durably. *token* (letters and digits) is part of the names of temporary files."""
 
@@ -69,8 +59,6 @@ class Files:
         self._token = token or str(os.getpid())
         self.pause = pause
         self._count = itertools.count()
-        #: The names that its writers were given last: some of them are being written now.
-        self._given: deque[Path] = deque(maxlen=_WRITERS)
         #: The versions that it has made durable, bytes and name; of a folder the inode alone says whether it is the same.
         self._durable: dict[Path, Stat] = {}
         #: What an answer is given of a file's bytes; None where it is given nothing (`archive/tombstones.py`).
@@ -254,8 +242,8 @@ class Files:
         Delete temporary files that a crash left in *folder*, only those of the target *name* if given; returns how many.
 
         In place of a link nothing is deleted: what it leads to may be anybody's.
-        With *now*, others may be writing theirs: those that this object writes stay, and files whose time is within an hour of
-        *now*, also later ones, since a clock may have been set back.
+        With *now*, others may be writing theirs: files whose time is within an hour of *now* stay, also a later one, since a
+        clock may have been set back.
         """
         place = self.disk.stat(folder)
         if place is None or not modes.S_ISDIR(place.mode):
@@ -266,7 +254,7 @@ class Files:
             if not match or name not in ("", match["name"]):
                 continue
             stat = self.disk.stat(folder / entry)
-            if now is None or (stat and folder / entry not in self._given and is_left_behind(stat, now)):
+            if now is None or (stat and abs(stat.mtime_ns / 1e9 - now.timestamp()) > _LONGEST_WRITE_S):
                 self.disk.unlink(folder / entry)
                 swept += 1
         return swept
@@ -310,7 +298,6 @@ class Files:
         while True:
             temporary = path.with_name(f".{shortened_name(path.name, LONGEST_GIVEN)}.{self._token}-{next(self._count)}.tmp")
             if self.disk.stat(temporary) is None:  # else a process with the same number left it in a crash
-                self._given.append(temporary)
                 return temporary
 
     def _is_unchanged(self, path: Path, seen: FileVersion | Stat | None) -> bool:

@@ -11,7 +11,7 @@ from recalld.supervisor.pool.cargo import Answer, Cargo, PoolAway, Seal, Sign, U
 from recalld.supervisor.pool.courier import Courier
 from recalld.worker.crew import PoolClaim, opened
 from recalld.worker.loop import do
-from recalld.worker.providers import Extractive, Model, NoCall
+from recalld.worker.providers import NoCall
 from tests.world import World
 
 SEAL = Seal([bytes(32)])
@@ -125,9 +125,8 @@ class PoolInMemory:
             hold.refuse(fault.why)
             return
         claim: Any = PoolClaim(hold, contents, seal)
-        writer = provider if contents.profile or not isinstance(provider, Model) else Extractive()
         with suppress(NoCall):
-            do(claim, writer, clock, lambda: False)
+            do(claim, provider, clock, lambda: False)
 
 
 class MemoryHold:

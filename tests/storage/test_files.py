@@ -163,17 +163,15 @@ def test_create_refuses_an_existing_file_and_writes_a_new_one(path):
 # ── sweep ─────────────────────────────────────────────────────
 
 
-def test_sweep_beside_writers_keeps_what_this_process_is_writing(tmp_path):
-    """Whatever the clock says; what a process of the same number left in a crash goes."""
-    mine, long_ago = Files(RealDisk(), token="7"), datetime(2001, 1, 1, tzinfo=UTC)  # noqa: S106 - of temporary names
-    writing = mine._temporary_name(tmp_path / "history.json")
-    left = tmp_path / ".seen.jsonl.7-0.tmp"
-    for path in (writing, left):
+def test_sweep_beside_writers_keeps_what_is_younger_than_an_hour(tmp_path):
+    now = datetime.now(UTC)
+    young, left = (tmp_path / f".seen.jsonl.7-{n}.tmp" for n in range(2))
+    for path in (young, left):
         path.write_bytes(b"[")
     os.utime(left, (0, 0))
-    assert mine.sweep(tmp_path, now=long_ago) == 1
-    assert [*tmp_path.iterdir()] == [writing]
-    assert mine.sweep(tmp_path) == 1
+    assert files().sweep(tmp_path, now=now) == 1
+    assert [*tmp_path.iterdir()] == [young]
+    assert files().sweep(tmp_path) == 1
 
 
 # ── another file system ──────────────────────────────────────────────────────
