@@ -30,15 +30,15 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_383, goal=2_300),
-    Room("supervisor/storage", most=2_208, goal=1_900),
-    Room("supervisor/protocol", most=4_731, goal=4_100),
+    Room("supervisor/storage", most=2_195, goal=1_900),
+    Room("supervisor/protocol", most=4_712, goal=4_100),
     Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=741, goal=950),
     Room("supervisor/summaries", most=1_849, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_592, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_457, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_372, goal=1_400),
+    Room("supervisor/conversation supervisor/replies", most=2_444, goal=2_300),
+    Room("supervisor/pool worker/crew.py", most=1_366, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_301,
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_657, goal=48_000)
+ALL: Final = Room("all", most=52_606, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=50_162, goal=48_000)
+OF_TESTS: Final = Room("tests", most=50_158, goal=48_000)
 
 
 def _lines(path: Path) -> int:
