@@ -2,9 +2,9 @@
 The summary of a task by a model: the template of the material's language, the material quoted, in pieces if need be.
 
 Each piece is read together with the summary so far. After a refusal a day is asked for exchange by exchange, each in its own
-language, and a month day by day; code joins the answers, below the text that they continue. Finished pieces of an unfinished
-summary are kept (`desk.py`). Each call is counted before it is made, and what it cost is kept whatever comes of it. Source:
-protocol.md, 6 and 6.7.
+language, and a month day by day; code joins the answers, below the text that they continue. Where the first of these are no
+better, the others are not asked for. Finished pieces of an unfinished summary are kept (`desk.py`). Each call is counted
+before it is made, and what it cost is kept whatever comes of it. Source: protocol.md, 6 and 6.7.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from recalld.supervisor.protocol.llm import (
 from recalld.supervisor.protocol.task import Task
 from recalld.supervisor.storage.clock import Clock, local
 from recalld.supervisor.storage.errors import Busy
+from recalld.supervisor.summaries.quality import Material, judge
+from recalld.supervisor.summaries.schedule import Verdicts
 from recalld.supervisor.text.language import Language, is_small_talk, language_of_sentences
 from recalld.supervisor.text.llm_input import MIN_PIECE, Entry, Fold, estimate_tokens, quote
 from recalld.supervisor.text.llm_output import continued, says_nothing
@@ -62,6 +64,7 @@ class Writing:
     is_joined: bool = False  # code joined the text from summaries of days
     _templates: dict[str, PromptTemplate] = field(default_factory=dict)
     _used: set[PromptTemplate] = field(default_factory=set)
+    _apart: Verdicts = Verdicts()  # noqa: RUF009 - immutable
 
     @property
     def version(self) -> str:
@@ -97,8 +100,17 @@ class Writing:
             language = _language_of(part)
             entries = entries_of(part, ZoneInfo(task.zone), self._hiding(language), dates=False)
             texts.append(self._piece_by_piece(task, entries, "", language, is_last=part is parts[-1]))
+            self._judge(texts[-1], part, language)
         texts_once = dict.fromkeys(text for text in texts if not says_nothing(text))  # a small model may answer twice the same
         return "\n\n".join(texts_once)
+
+    def _judge(self, text: str, part: Sequence[Block], language: Language) -> None:
+        """Note whether one answer of several may stand; ProviderError where so few do that no other is worth its call."""
+        material = Material(tuple((None, block.text) for block in part), language=language)
+        reason = None if says_nothing(text) else judge(text, material, self.calls.config.archive.summarise_chars)
+        self._apart = self._apart.with_one(reason)
+        if reason and self._apart.is_worse:
+            raise ProviderError(reason, "asked for in parts, it answers no better", usage=Usage())
 
     def _by_day(self, task: Task, blocks: Sequence[Block]) -> str:
         """Return what the summaries of the month's days say most, one line a day; a day without one is asked for."""

@@ -108,6 +108,13 @@ def test_worker_joins_a_month_of_its_days_by_code_after_a_failure(shop):
     assert result.text == "- 备份改到凌晨 4:15，放在 /srv/backup。\n- 用户对青霉素过敏，约了 12 月 20 日体检。"
 
 
+def test_worker_asks_for_no_more_days_of_a_month_than_three_are_refused(shop):
+    shop.submit_task("month-2025-12", *(shop.day(f"2025-12-{n:02}", TALK) for n in range(1, 21)), attempt=1, apart=True)
+    shop.server.play(Act(text="抱歉，我无法协助处理该请求。"), Act(text="I'm sorry, I can't help with that."))
+    result = shop.do()
+    assert (result.status, result.reason, shop.server.seen.calls) == ("failed", "refused", 3)
+
+
 @pytest.mark.parametrize(("configured", "at_once"), [("", 1), ("concurrency = 2", 2), ("concurrency = 1", 1)])
 def test_worker_asks_a_server_here_for_one_answer_unless_configured(shop, configured, at_once):
     shop.reopen(shop._toml("", f"{configured}\n"))
@@ -163,21 +170,15 @@ def test_worker_hides_secrets_from_the_model_unless_redaction_is_off(tmp_path, s
 # ── what may be read ─────────────────────────────────────────────────────────
 
 
-def test_worker_refuses_an_extract_as_material_for_a_model(shop):
+def test_worker_refuses_an_extract_as_material_and_a_source_that_has_changed(shop):
     daily = shop.daily("2025-12-03", "> 摘录：没有用模型", extract=True)
     shop.submit_task("month-2025-12", shop.day("2025-12-03", TALK), material=(daily,))
-    result = shop.do()
-
-    assert (result.status, result.reason, shop.server.seen.calls) == ("failed", "lost", 0)
-
-
-def test_worker_refuses_a_source_that_has_changed(shop):
     source = shop.day("2026-01-15", TALK)
     shop.submit_task("day-2026-01-15", source)
     path = shop.paths.dated(source.name)
     path.write_bytes(path.read_bytes().replace(b"8443", b"9443"))
 
-    assert shop.do().reason == "lost"
+    assert [(result.status, result.reason) for result in (shop.do(), shop.do())] == [("failed", "lost")] * 2
     assert shop.server.seen.calls == 0
 
 
