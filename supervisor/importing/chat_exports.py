@@ -8,7 +8,7 @@ ChatGPT keeps a conversation as a tree, `mapping`, in which an edited question o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar
 
@@ -141,11 +141,21 @@ def _claude_file(log: Reading, attached: Mapping[str, Any]) -> str:
 
 def is_messages(source: Source, name: str) -> bool:
     """True if a file begins with a message, or with a conversation as {"messages": […]}."""
+    first = _first_message(source, name)
+    return "role" in first and (name.endswith(".jsonl") or not first.keys().isdisjoint(("content", "text")))
+
+
+def is_dated(source: Source, name: str) -> bool:
+    """True if the first message says when it was said, as a program does that keeps what was said to it."""
+    first = _first_message(source, name)
+    return any(read_instant(first.get(field), UTC) for field in _TIMES)
+
+
+def _first_message(source: Source, name: str) -> dict[str, Any]:
     first = source.first(name)
     if isinstance(first, dict) and isinstance(first.get("messages"), list):
         first = next(iter(first["messages"]), {"role": "", "content": ""})
-    is_log = name.endswith(".jsonl")
-    return isinstance(first, dict) and "role" in first and (is_log or not first.keys().isdisjoint(("content", "text")))
+    return first if isinstance(first, dict) else {}
 
 
 def messages_of(log: Reading, name: str) -> Talk:

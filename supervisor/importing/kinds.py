@@ -81,7 +81,9 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
     # a history comes last: it may have a message that a dated file has, without the time
     for member in sorted(source.names, key=lambda member: (member.endswith("history.json"), member)):
         kind = next((kind for kind in kinds if member.endswith(kind.ends) and kind.knows(source, member)), None)
-        if kind and kind is not _MESSAGES:
+        if kind is _MESSAGES and not name and member != source.path.name and not chat_exports.is_dated(source, member):
+            source.left_out.append(member)  # of a folder: who knows whose words they are
+        elif kind and kind is not _MESSAGES:
             files.setdefault(kind, []).append(member)
         elif states.isdisjoint(PurePosixPath(member).parents):  # the others in a workspace are its log and its state
             (files.setdefault(kind, []) if kind else unknown).append(member)

@@ -204,7 +204,9 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
     if stones is None:
         return Wanted()
     unwanted = _unwanted(ws, stones, name, now)
-    if len(unwanted) + _forgotten_today(ws, by, now) > most:
+    since = to_wire(now - _DAY)
+    today = (act.counts for act in ws.journal.tombstones.acts() if act.by == by and act.begun > since)
+    if len(unwanted) + sum(sum(counts.values()) for counts in today) > most:
         return unwanted
     if unwanted:
         begin(ws, unwanted, now, os.urandom(32), by=by)
@@ -215,12 +217,6 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
     for act in stones.unfinished():
         stones.finish(act, now)
     return Wanted()
-
-
-def _forgotten_today(ws: Workspace, by: str, now: datetime) -> int:
-    since = to_wire(now - _DAY)
-    acts = [act for act in ws.journal.tombstones.acts() if act.by == by and act.begun > since]
-    return sum(sum(act.counts.values()) for act in acts)
 
 
 def _unwanted(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wanted:

@@ -45,7 +45,7 @@ _NAME: Final = lazy_re(r"(?P<name>[^:：\n]{1,100}?)[ \u00a0]?[:：][ \u200e](?P
 #: How a sentence of WhatsApp's own begins.
 _OWN: Final = "\u200e"
 _MARKS: Final = str.maketrans("", "", "\u200e\u200f\ufeff")
-#: In place of a picture that the export does not have: an Android phone writes it in brackets, in its own language.
+#: In place of what the export does not have: an Android phone writes it in brackets, in its own language.
 _OMITTED: Final = lazy_re(r"[<‹][^<>‹›\n]{1,40}[>›]")
 #: A picture or file that the export has, by its name.
 _ATTACHED: Final = lazy_re(r"[<‹][^<>‹›:：\n]{1,30}[:：]\s*([^<>‹›\n]{1,200})[>›]")
@@ -76,8 +76,7 @@ def is_telegram(source: Source, name: str) -> bool:
 def telegram(log: Reading, name: str) -> Talk:
     """Yield the messages of Telegram's export; what only says that somebody joined or called is left out."""
     is_chat = "messages" in log.source.first(name)
-    for prefix in ("",) if is_chat else ("chats.list.item", "left_chats.list.item"):
-        path = f"{prefix}." if prefix else ""
+    for path in ("",) if is_chat else ("chats.list.item.", "left_chats.list.item."):
         for around, raw in log.source.records(name, f"{path}messages.item"):
             chat = around.get(f"{path}id", 0)
             kind = _TELEGRAM_CHATS.get(str(around.get(f"{path}type")), "")
@@ -92,11 +91,8 @@ def telegram(log: Reading, name: str) -> Talk:
 def _telegram_message(raw: Mapping[str, Any], chat: object, kind: str, zone: tzinfo) -> Said:
     """Return a message; what is forwarded is the words of its author, and who has no name any more is someone."""
     pieces = raw.get("text")
-    parts = [
-        str(part.get("text") or "") if isinstance(part, dict) else part
-        for part in (pieces if isinstance(pieces, list) else [pieces])
-    ]
-    text = "".join(part for part in parts if isinstance(part, str))
+    said = (part.get("text") if isinstance(part, dict) else part for part in (pieces if isinstance(pieces, list) else [pieces]))
+    text = "".join(part for part in said if isinstance(part, str))
     attached = [
         str(raw.get("file_name") or raw.get("media_type") or field)
         for field in ("photo", "file")
@@ -155,7 +151,7 @@ def messages_of(channel: str, log: Reading, name: str) -> Talk:
     speakers: set[str] = set()
     dates: list[list[int]] = []
     for head, person, words in _entries(log.source, name, channel):
-        people |= {person} - {""}
+        people |= {person} if words.strip() else set()
         speakers |= set() if words.startswith(_OWN) else {person}
         if (numbers := _numbers(head)) not in dates[-1:]:
             dates.append(numbers)
@@ -183,10 +179,10 @@ def _keyed_entries(
     """
     same: Counter[tuple[str, ...]] = Counter()
     for number, (head, person, words) in enumerate(_entries(source, name, channel), 1):
-        text = shown = words.strip()
+        text = words.strip()
         if channel == "whatsapp":
             text = _whatsapp_text(words, is_notice=number == 1 or person not in speakers)
-            shown = _without_notes(words, text)
+        shown = _without_notes(channel, words, text)
         key = (head["date"], head["hour"], head["minute"], str(head["second"]), person, text)
         same[key] += 1
         yield head, (*key, str(same[key])) if person and text else None, shown
@@ -207,8 +203,7 @@ def _known_chat(log: Reading, channel: str, title: str, keys: Iterable[tuple[str
     chats = sorted(session.removeprefix(prefix) for session in log.sessions() if session.startswith(prefix))
     if not chats or title in chats:
         return title
-    known: Counter[str] = Counter()
-    total = 0
+    known, total = Counter[str](), 0
     for key in keys:
         total += 1
         known.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
@@ -220,9 +215,9 @@ def _known_chat(log: Reading, channel: str, title: str, keys: Iterable[tuple[str
 
 def _whatsapp_text(line: str, *, is_notice: bool) -> str:
     """
-    Return what was said, a picture as its name or "[image]".
+    Return what was said as it was first read: a picture as its name or "[image]", what WhatsApp marks as its own in brackets.
 
-    A sentence of WhatsApp's own, such as that a message was deleted, stands in brackets; "" for a *notice*.
+    "" for a *notice*.
     """
     text = line.translate(_MARKS).strip()
     if attached := _ATTACHED.fullmatch(text) or _own_words("attached").fullmatch(text):
@@ -234,14 +229,15 @@ def _whatsapp_text(line: str, *, is_notice: bool) -> str:
     return text
 
 
-def _without_notes(line: str, text: str) -> str:
+def _without_notes(channel: str, line: str, text: str) -> str:
     """
-    Return the *text* of a line without the note that it was edited; one that is WhatsApp's own without its mark, in brackets.
+    Return the *text* of a line without the note that it was edited; the messenger's own words in brackets, as it wrote them.
 
-    Both are words of the text by which a message is known, so that an export that was read before is not read as another.
+    The text by which a message is known is as before, so that an export that was read before is not read as another.
     """
-    if _own_words("own").fullmatch(text.rstrip(".。")):
-        return f"[{text}]"
+    words = line.translate(_MARKS).strip()
+    if text == "[image]" or _own_words(channel).fullmatch(words.rstrip(".。")):
+        return f"[{words.strip('<‹>›[] ')}]"
     edited = re.search(rf"(?:{_OWN}<[^<>:：\n]+>|<(?:{_own_words('edited').pattern})\.?>)\s*\Z", line)
     return _whatsapp_text(line[: edited.start()], is_notice=False) or text if edited else text
 
@@ -257,10 +253,10 @@ def _title(source: Source, name: str) -> str:
 
 @cache
 def _own_words(kind: str) -> re.Pattern[str]:
-    """Return the pattern of what WhatsApp itself writes of one kind; a name in it is the last group."""
-    forms = (re.escape(words).replace(r"\ ", r"\s*") for name, words in _rows("whatsapp.tsv") if name == kind)
+    """Return the pattern of what a messenger itself writes of one kind; a name in it is the last group."""
+    forms = (re.escape(words).replace(r"\ ", r"\s*") for name, words in _rows("messengers.tsv") if name == kind)
     names = (form.replace(r"\{name\}", "(.+?)").replace(r"\{file\}", r"(\S{1,200})") for form in forms)
-    return re.compile("|".join(names), 0 if kind == "own" else re.IGNORECASE)  # "Null" is a number in German
+    return re.compile("|".join(names), 0 if kind == "whatsapp" else re.IGNORECASE)  # "Null" is a number in German
 
 
 def _rows(table: str) -> Iterator[list[str]]:
@@ -303,7 +299,8 @@ def _is_open(name: str) -> bool:
 
 def _order(log: Reading, name: str, dates: list[list[int]]) -> str:
     """Return the order of the dates in the file, which is given or found; NotImported where it could be two."""
-    days = {order: [_in_order(date, order) for date in dates] for order in ([log.dates] if log.dates else _ORDERS)}
+    orders = [log.dates] if log.dates else [*_ORDERS]
+    days = {order: [[date[place] for place in _ORDERS[order]] for date in dates] for order in orders}
     possible = [order for order, listed in days.items() if all(map(_is_day, listed))]
     left = [order for order in possible if days[order] == sorted(days[order])] or possible
     if len(left) > 1:  # years of two digits come last, but where they can't
@@ -322,11 +319,6 @@ def _is_day(numbers: list[int]) -> bool:
     return month in range(1, 13) and day in range(1, 32) and (max(numbers) < _TWO_DIGITS or year == max(numbers))
 
 
-def _in_order(numbers: list[int], order: str) -> list[int]:
-    """Return year, month and day."""
-    return [numbers[n] for n in _ORDERS[order]]
-
-
 def _numbers(match: re.Match[str]) -> list[int]:
     return [int(piece) for piece in re.findall(r"\d+", match["date"])]
 
@@ -339,7 +331,7 @@ def _hours_of(period: str) -> tuple[int, ...]:
 
 
 def _time(match: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
-    year, month, day = _in_order(_numbers(match), order)
+    year, month, day = map(_numbers(match).__getitem__, _ORDERS[order])
     year -= _BUDDHIST if year in _BUDDHIST_YEARS else 0
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     if hours := _hours_of(match["before"]) or _hours_of(match["after"]):

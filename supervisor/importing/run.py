@@ -27,6 +27,7 @@ from ..archive.append import append
 from ..archive.tombstones import foreign_lists
 from ..context.render import spoken
 from ..host.round import archive_now
+from ..longterm.lines import one_line
 from ..protocol.message import Message, digest_of_text, read_message, text_of
 from ..protocol.paths import summary_period
 from ..storage.clock import from_wire, local_day, to_wire, wire_time
@@ -103,6 +104,9 @@ def of_no_kind(source: Source) -> NotImported:
     """Return that nothing in the source is of a kind that can be imported."""
     if encoded := next(filter(source.encoded, source.named("*.json*")), ""):
         return source.no_utf8(encoded)
+    if undated := next((name for name in source.left_out if name in source.names), ""):
+        why = Text("the first message in {name} has no time", name=undated)
+        return NotImported(source.path, why, Text("if they are your conversations, import the files themselves"))
     has_bytes = any(source.beginning(name, 1) for name in source.names)
     why = Text("it is no log and no export that recalld knows") if has_bytes else Text("there is nothing in it")
     return NotImported(source.path, why, Text("these are read: {kinds}, Markdown notes; nothing was added", kinds=labels()))
@@ -237,6 +241,8 @@ class Import:
         journal, memory = self._ws.journal, self._ws.memory
         keys = [(raw.get("id", ""), digest_of_text(text_of(raw) or "")) for raw in batch]
         filed = journal.filed(keys)
+        # such an id is a digest of the words as they were first read, which may be shown otherwise by now
+        filed |= {key for key in keys if key[0].startswith(("whatsapp:", "wechat:")) and journal.has_written(key[0])}
         ids = [key[0] for key in keys if key not in filed and journal.has_written(key[0])]
         # a person may have given one other words in its dated file
         filed |= {block.key for name in (journal.files_of(ids) if ids else ()) for block in memory.blocks(name)}
@@ -257,8 +263,8 @@ class Import:
         if session not in self._recorded:
             blocks = self._ws.session_talk.messages(session, self._now)
             others = (block for block in blocks if not self._staged.has(block.revision_of or block.id))
-            self._recorded[session] = Counter((block.role, _bare(block.text)) for block in others)
-        words = raw["role"], _bare(text_of(raw) or "")
+            self._recorded[session] = Counter((block.role, one_line(block.text)) for block in others)
+        words = raw["role"], one_line(text_of(raw) or "")
         known = self._recorded[session]
         known[words] -= 1
         return known[words] >= 0
@@ -266,10 +272,6 @@ class Import:
     def _calls(self, days: Iterable[date]) -> int:
         today, recent = self._ws.today(self._now), self._ws.config.archive.recent_days
         return len({period.group for day in days if (period := summary_period(day, today, recent))})
-
-
-def _bare(text: str) -> str:
-    return " ".join(text.split())
 
 
 # ── the order of time ────────────────────────────────────────────────────────

@@ -102,8 +102,8 @@ class Source:
     What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
 
     With *only* the members are those below the folder that it names. A ZIP archive in the folder is opened too. *left_out* are
-    the names of what is no member. BadRequest if there is nothing, NotImported if an archive is damaged, encrypted, or shrinks
-    more than text does.
+    the names of what is not read: what is no member, and messages that may be anybody's. BadRequest if there is nothing,
+    NotImported if an archive is damaged, encrypted, or shrinks more than text does.
     """
 
     def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:

@@ -78,15 +78,11 @@ class Taking:
         why = ""
         try:
             self._roots = {root: self._listed(root) for root in _places(self._ws, self._source)}
-        except ValueError as refused:
-            reason = refused.args[0]
-            why = (
-                reason
-                if isinstance(reason, Text)
-                else Text("{path} can't be read ({why})", path=self._source.name, why=str(refused))
-            )
-        except OSError as error:
-            why = Text("{path} can't be read ({why})", path=error.filename or "", why=why_refused(error))
+        except (ValueError, OSError) as error:
+            reason = why_refused(error) if isinstance(error, OSError) else str(error)
+            path = getattr(error, "filename", None) or self._source.name
+            is_said = isinstance(error.args[0], Text)
+            why = error.args[0] if is_said else Text("{path} can't be read ({why})", path=path, why=reason)
         state.trouble = _stored(why) if why else None
         is_there = any(self._roots.values())
         state.away = "" if is_there or why else state.away or to_wire(self._now)
@@ -228,7 +224,9 @@ class Taking:
             done = Import(ws, files, reading, self._now).run(control)
             state.messages += done.added
             state.unread += sum(done.unread.values())
-            self._leave_out(root, {*names} & {*source.left_out}, Text("its name is not UTF-8, or it may not be read"))
+            self._leave_out(
+                root, {*names} & {*source.left_out}, Text("no name in UTF-8, no right to read it, or no time in it")
+            )
             is_of_any_kind, folder, copied = not self._source.kind and WORKSPACE not in files, "", dict[str, list[str]]()
             if self._is_workspace:
                 lines = {*state.lines}
@@ -239,7 +237,7 @@ class Taking:
             for how, why in _NOT_COPIED.items():
                 self._leave_out(root, (folder + name for name in copied.get(how, ())), why)
             if is_of_any_kind and "" not in chain(*files.values()):
-                strange = {*names} & {*source.names} - {*notes}.union(*files.values())
+                strange = {*names} & {*source.names} - {*notes}.union(source.left_out, *files.values())
                 why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
                 self._leave_out(root, sorted(strange)[:1], why)
         return reading.waits
@@ -272,8 +270,7 @@ class Taking:
         ws, place = self._ws, self._ws.paths.source(self._source.name)
         ws.files.make_folder(ws.paths.sources)
         data = json.dumps(vars(self.state), default=to_wire).encode() + b"\n"
-        before = ws.files.read_stable(place)
-        if before is None or before.data != data:
+        if (before := ws.files.read_stable(place)) is None or before.data != data:
             ws.files.replace(place, data, before)
 
 

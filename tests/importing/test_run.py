@@ -78,8 +78,9 @@ def test_import_leaves_the_newest_messages_at_the_end_of_the_history(world, log,
 
 
 def test_import_with_dry_run_says_the_same_and_changes_nothing(world, log):
-    path = made.claude_code(log)
+    path = made.json_lines(log)
     would = run(world, path, dry_run=True)
+    assert (would.added, would.undated, would.unread) == (3, 2, {"message": 2}), "one without a time has its neighbour's"
     assert not dated(world)
     assert world.history() == []
     assert run(world, path) == would
@@ -127,11 +128,6 @@ def test_import_takes_no_message_that_the_clients_hook_has_recorded(world, log):
     assert not [word for word in (b"key 123", b"1 failed", b"pytest") if word in filed], "nothing private, nothing of tools"
 
 
-def test_import_gives_a_message_without_a_time_that_of_its_neighbour(world, log):
-    done = run(world, made.json_lines(log))
-    assert (done.added, done.undated, done.unread) == (3, 2, {"message": 2})
-
-
 def test_import_counts_the_calls_of_a_model(tmp_path, log, capsys):
     world = World(tmp_path / "w", NOW, '[archive]\ntimezone = "UTC"\n[llm]\nmodel = "m"\nmax_calls_per_day = 2\n')
     world.put("recalld.toml", world.toml)
@@ -171,9 +167,11 @@ def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsy
     assert '"me": "Jonas"' in printed("--me", "Jonas", "--json")
 
 
-def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world, log):
+def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world, log, monkeypatch):
     path = made.whatsapp(log)
-    first = run(world, path)
+    with monkeypatch.context() as before:  # a version that showed what was left out in other words
+        before.setattr("recalld.supervisor.importing.messengers._without_notes", lambda _channel, _line, text: text)
+        first = run(world, path)
     renamed = log / "Mira, the newest.txt"
     renamed.write_text(path.read_text(encoding="utf-8") + "[14.01.26, 09:00:00] Mira: 带上手套\n", encoding="utf-8")
     other = log / "WhatsApp Chat with Ole.txt"
@@ -214,11 +212,6 @@ def test_import_of_what_is_none_adds_nothing_and_says_why(world, log, name, data
     assert not dated(world)
 
 
-def test_import_of_nothing_says_so(world, log):
-    with pytest.raises(BadRequest, match="does not exist"):
-        run(world, log / "none")
-
-
 def test_import_takes_a_named_link_and_a_byte_order_mark(world, log):
     path = days_of_talk(log, 1, each=2)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
@@ -227,6 +220,8 @@ def test_import_takes_a_named_link_and_a_byte_order_mark(world, log):
     os.mkfifo(log / "pipe")
     with pytest.raises(BadRequest, match="neither a file nor a folder"):
         run(world, log / "pipe")
+    with pytest.raises(BadRequest, match="does not exist"):
+        run(world, log / "none")
 
 
 def test_import_counts_a_conversation_whose_tree_is_a_loop(world, log):
@@ -257,12 +252,17 @@ def test_import_says_that_the_disk_is_full_and_adds_nothing(world, log, monkeypa
     assert world.history() == []
 
 
-def test_import_names_json_of_others_that_it_may_not_read(world, log, monkeypatch):
+def test_import_names_json_that_it_may_not_read_or_that_says_no_time(world, log, monkeypatch):
+    said = [{"role": "user", "content": "周五交稿"}, {"role": "assistant", "content": "Arr"}]
     made._json(log / "密.json", {"a": 1})
-    made._json(log / "talk.json", [{"role": "user", "content": "周五交稿"}])
+    made._json(log / "talk.json", [said[0] | {"time": "2026-01-29T09:00:00Z"}])
+    made._json(log / "train.json", said)
+    with zipfile.ZipFile(log / "sets.zip", "w") as archive:
+        archive.write(made._lines(log / "train.jsonl", {"messages": said}), "more.jsonl")
     made.refuse(monkeypatch, "密.json")
     done = run(world, log)
-    assert (done.added, done.left_out) == (1, ("密.json",))
+    assert (done.added, done.left_out) == (1, ("密.json", "sets.zip/more.jsonl", "train.json", "train.jsonl"))
+    assert run(world, log / "train.json").added == 2, "it was named itself"
 
 
 def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log, monkeypatch):

@@ -166,7 +166,7 @@ def _show_clients(call: Call) -> None:
 def _sentences(done: Imported, *, dry_run: bool) -> Iterator[Text]:
     if names := (*done.left_out, *done.too_large):
         yield Text(
-            "Left out: {count}. They are links, too large, not readable, or have names that lead elsewhere or can't be those of files: {names}",
+            "Left out: {count}. They are links, too large, not readable, have names that lead elsewhere or can't be those of files, or are JSON whose first message has no time; such a file is imported where it is named itself: {names}",
             count=len(names),
             names=names,
         )
