@@ -194,15 +194,13 @@ def _stands_as_it_is(stores: _Stores, result: Result, period: Period, reason: Re
         mark = refused_mark(use.model_version, result.sources, times=2)
         use.task_queue.fail(result.group, Failure(1, now, now, reason, mark))
         return True
-    stands = stand_after_refusals(now, period, result.sources, stores.memory, use)
-    if stands:
+    if stands := stand_after_refusals(now, period, result.sources, stores.memory, use):
         use.task_queue.clear(result.group)
     return stands
 
 
 def _set_aside(stores: _Stores, path: Path, why: str) -> None:
-    version = stores.files.read_stable(path)
-    if version:
+    if version := stores.files.read_stable(path):
         kept = stores.quarantine.keep("result", version.data)
         file = f"worker/{path.parent.name}/{path.name}"
         stores.use.events.emit("file_quarantined", file=file, why=why, **({"copy": False} if kept == "full" else {}))

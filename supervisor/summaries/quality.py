@@ -50,6 +50,7 @@ _MANY_DAYS: Final = 3
 #: A circle: of its runs of so many letters this share was said before. A list of doses by the day has 0.2, six circles 0.42.
 _ROUND_RUN: Final = 24
 _ROUND_SHARE: Final = 0.4
+_NUMBER: Final = lazy_re(r"(?m)^[^\w\n]*\d+[.)、](?!\d)")  # of a line in a list
 #: Characters of the material that an answer is compared with: a month of long days.
 _MOST_CHARS: Final = 400_000
 
@@ -276,8 +277,9 @@ def is_copy(text: str, material: Material) -> bool:
 
 
 def repeats(text: str) -> bool:
-    """Return whether the text says much of its words again and again, as a model does that goes round in a circle."""
-    runs = _runs(_bare(text), _ROUND_RUN)
+    """Return whether the text says much of its words, with the figures of their line, again and again: a model in a circle."""
+    lines = [(" ".join(map(str, figures(line))), _bare(line)) for line in _NUMBER.sub("", text).split("\n")]
+    runs = [*zip(_runs("".join(bare for _, bare in lines), _ROUND_RUN), (of for of, bare in lines for _ in bare), strict=False)]
     return len(runs) - len({*runs}) > _ROUND_SHARE * len(runs)
 
 

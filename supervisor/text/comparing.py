@@ -46,7 +46,7 @@ _WRITTEN: Final = {
     ),
     "day": (
         r"(?:\d{4}\s?[-/.年]\s?)?\d{1,2}\s?月\s?\d{1,2}(?!\d)\s?[日号]?|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)",
-        rf"(?<![A-Za-z]){_MONTH}\s(?:the\s)?{_ORDINAL}(?![\d:])",
+        rf"(?<![A-Za-z]){_MONTH}\s(?:the\s)?{_ORDINAL}(?!:?\d)",
         rf"(?<![A-Za-z0-9_.:,/-]){_ORDINAL}\s(?:of\s)?{_MONTH}(?![a-z])",
     ),
     "weekday": (

@@ -127,11 +127,14 @@ BAD: Final[list[tuple[str, str, str, Material]]] = [
     ("too long", "。".join(f"第 {n} 件事是把 {n * n} 号箱子搬到 {n % 7} 楼" for n in range(600)), "long", ANY),
     # -- rounds
     ("goes round zh", GOOD_ZH + "\n" + "对花生过敏，出门要带喷雾。" * 30, "repeats", ANY),
+    ("goes round in a numbered list", "\n".join(f"{n}. The doctor wants to see her again in three months" for n in range(9)), "repeats", ANY),
 ]  # fmt: skip
 
 GOOD: Final[list[tuple[str, str, Material]]] = [
     ("plain zh", GOOD_ZH, ZH),
     ("plain en", GOOD_EN, EN),
+    ("weights by the day", "\n".join(f"- March {n}: {70 + n / 10} kg before breakfast, after a walk of half an hour the evening before" for n in range(1, 13)), ANY),
+    ("timetable zh", "\n".join(f"- {d}：上午八点半到十点在三楼会议室上英语口语课，带好课本和录音笔，下课后把作业交给前台" for d in ("周一", "周二", "周三", "周四", "周五")), ANY),
     # -- about what the gate looks for
     ("about a refusal zh", "## 翻译\n\n助手回答“抱歉，我无法协助处理该请求”，用户改用本地模型，问题解决。", ZH),
     ("about a traceback", "## Import\n\nThe import failed with `ValueError: 芋头`; the first column was empty.\n\n```\nTraceback (most recent call last):\nValueError\n```", EN),
