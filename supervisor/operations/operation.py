@@ -181,7 +181,7 @@ class Bounds:
             if self.most is not None:
                 allowed = Text("a whole number from {least} to {most}", least=self.least, most=self.most)
         if allowed:
-            raise BadRequest(name, Text("{value} is not allowed, give {allowed}", value=str(value)[:40], allowed=allowed))
+            raise BadRequest(name, Text("{value} is not allowed, give {allowed}", value=repr(value)[:40], allowed=allowed))
 
 
 #: An argument that JSON does not have.

@@ -221,7 +221,9 @@ def test_caller_that_is_wrong_is_refused(unchanged: Service, who):
     assert unchanged.problem(400, "POST", f"/api/stats?{who}")["field"] in ("chat", "group")
 
 
-def test_value_that_is_nested_too_deep_is_refused_by_its_field():
+def test_value_that_comes_by_the_socket_is_refused_by_its_field():
+    with pytest.raises(BadRequest, match=r"^matchMode: 'nor' is not allowed, give or, and\.$"):
+        from_json(find("search_lines"), {"keywords": "x", "matchMode": "nor"})
     with pytest.raises(BadRequest, match=r"^messages: .* must not be nested so deep"):
         from_json(find("append"), {"messages": [{"role": "user", "content": "花", "x": json.loads("[" * 400 + "]" * 400)}]})
 

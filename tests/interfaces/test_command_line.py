@@ -164,6 +164,12 @@ def test_every_row_that_a_command_prints_has_a_chinese_label(world, capsys, word
     assert re.findall("^ *[a-z]+(?: [a-z]+)*  ", printed, re.MULTILINE) == []
 
 
+def test_error_in_chinese_has_no_english_name_before_its_colon(world, capsys):
+    for words in ("undo x", "get x", "delete x", "summary redo 2026", "import /none", "append", "invalidate ."):
+        run_command(Call(["-w", str(world.root), *words.split()], {"RECALLD_LANGUAGE": "zh"}))
+    assert [line for line in capsys.readouterr().err.splitlines() if not re.match("recalld: [^a-z：]+", line)] == []
+
+
 @pytest.mark.parametrize("reason", [*_REASONS, "words: 茶", "related: 茶", "day 2026-01-28", "role user"])
 def test_every_reason_of_a_receipt_is_said_in_plain_words(reason):
     assert HAN.search(chinese(because(reason)))

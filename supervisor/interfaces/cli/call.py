@@ -198,8 +198,7 @@ class Call:
         where, text = ("--now", self.given_now) if self.given_now else ("RECALLD_NOW", self.environ.get("RECALLD_NOW"))
         if not text:
             return None
-        instant = read_instant(text, UTC)
-        if instant is None:
+        if (instant := read_instant(text, UTC)) is None:
             raise BadRequest(where, why_no_instant(text, UTC))
         if instant.year > _LAST_YEAR:
             why = Text("{value!r} is at the end of the calendar; give a year up to {year}", value=text, year=_LAST_YEAR)
@@ -321,6 +320,10 @@ def exit_code_of(call: Call, command: Callable[[], int]) -> int:
     """Run the command and return its exit code; an error is a sentence on standard error."""
     try:
         return command()
+    except BadRequest as error:
+        # in Chinese the name of an argument, which is an English word, is left out: its place on the line says which it is
+        is_word = call.language == "zh" and error.field.isalpha() and error.field.islower()
+        return call.say(Text("{why}.", why=error.why) if is_word else error, error.exit_code)
     except SupervisorError as error:
         return call.say(error, error.exit_code)
     except KeyboardInterrupt:
@@ -370,6 +373,5 @@ def typed(path: Path) -> str:
     from shlex import quote
 
     with contextlib.suppress(ValueError, RuntimeError):  # the path is elsewhere, or the user has no folder
-        below = str(path.relative_to(Path.home()))
-        return "~/" + quote(below)
+        return "~/" + quote(str(path.relative_to(Path.home())))
     return quote(str(path))

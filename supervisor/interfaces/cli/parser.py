@@ -177,10 +177,9 @@ class Group:
 
     def run(self, call: Call, words: Sequence[str], path: str) -> int:
         """Run the command that the words name, and return its exit code; UsageFault if they name none."""
-        name = next(iter(words), None)
-        if name is None:
+        if not words:
             raise UsageFault(Text("Missing command"), path)
-        if name.startswith("-"):
+        if (name := words[0]).startswith("-"):
             read_options((), words, path)  # there is none but --help
         return self.named(name, path).run(call, words[1:], f"{path} {name}")
 

@@ -231,8 +231,7 @@ def open_page(call: Call, no_browser: Annotated[bool, Option("--no-browser", "pr
         raise NoService(
             Text("no supervisor runs in this workspace"), Text("start it with `recalld run`, or `recalld service install`")
         )
-    version = ws.files.read_stable(ws.paths.token)
-    if version is None:
+    if (version := ws.files.read_stable(ws.paths.token)) is None:
         raise NoService(Text("the supervisor has no HTTP service yet"), Text("`recalld status` says why"))
     address = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
     call.answer({"address": address}, [address])

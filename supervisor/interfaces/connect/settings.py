@@ -262,7 +262,7 @@ def changed_lines(change: Change) -> Iterator[str]:
     from collections import Counter
     from difflib import unified_diff
 
-    texts = (change.before.data.decode() if change.before else "", change.text)
+    texts = (change.before.data.decode() if change.before else "", "" if change.kind == "delete" else change.text)
     before, after = (comparable(text, change.wanted) for text in texts)
     left = {"-": Counter(before) - Counter(after), "+": Counter(after) - Counter(before)}
     for line in [*unified_diff(before, after, n=0, lineterm="")][2:]:
