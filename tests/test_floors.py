@@ -21,8 +21,7 @@ ROOT: Final = Path(__file__).parent.parent
 WORKER: Final = (
     "recalld.supervisor.storage",
     "recalld.supervisor.protocol",
-    "recalld.supervisor.extracts",
-    "recalld.supervisor.text",
+    *(f"recalld.supervisor.{name}" for name in ("extracts", "text", "summaries.quality", "summaries.schedule")),
     *(f"recalld.supervisor.pool.{name}" for name in ("cargo", "redis_pool", "scripts")),
     "recalld.worker",
     "recalld.prompts",

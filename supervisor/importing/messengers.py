@@ -91,8 +91,8 @@ def telegram(log: Reading, name: str) -> Talk:
 def _telegram_message(raw: Mapping[str, Any], chat: object, kind: str, zone: tzinfo) -> Said:
     """Return a message; what is forwarded is the words of its author, and who has no name any more is someone."""
     pieces = raw.get("text")
-    said = (part.get("text") if isinstance(part, dict) else part for part in (pieces if isinstance(pieces, list) else [pieces]))
-    text = "".join(part for part in said if isinstance(part, str))
+    runs = (part.get("text") if isinstance(part, dict) else part for part in (pieces if isinstance(pieces, list) else [pieces]))
+    text = "".join(part for part in runs if isinstance(part, str))
     attached = [
         str(raw.get("file_name") or raw.get("media_type") or field)
         for field in ("photo", "file")

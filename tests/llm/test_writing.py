@@ -170,7 +170,7 @@ def test_worker_hides_secrets_from_the_model_unless_redaction_is_off(tmp_path, s
 # ── what may be read ─────────────────────────────────────────────────────────
 
 
-def test_worker_refuses_an_extract_as_material_and_a_source_that_has_changed(shop):
+def test_worker_refuses_an_extract_as_material_and_a_changed_source(shop):
     daily = shop.daily("2025-12-03", "> 摘录：没有用模型", extract=True)
     shop.submit_task("month-2025-12", shop.day("2025-12-03", TALK), material=(daily,))
     source = shop.day("2026-01-15", TALK)
