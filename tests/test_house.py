@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_398, goal=2_200),
     Room("supervisor/checks", most=2_878, goal=2_100),
-    Room("supervisor/importing", most=2_458, goal=1_400),
+    Room("supervisor/importing", most=2_457, goal=1_400),
     Room("supervisor/operations", most=1_718, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_909, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_974, goal=2_000),
@@ -55,14 +55,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_582, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_193,
+        most=2_191,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_606, goal=48_000)
+ALL: Final = Room("all", most=52_603, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=50_158, goal=48_000)
+OF_TESTS: Final = Room("tests", most=50_156, goal=48_000)
 
 
 def _lines(path: Path) -> int:
