@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -74,26 +73,12 @@ def test_to_sum_up_begins_above_fifty_messages_or_by_hand():
     assert due(conversation(*turns(4)), wide, by_hand=True) == 2
 
 
-@pytest.mark.parametrize("words", ["花", "花" * 50], ids=["by messages", "by tokens"])
-@pytest.mark.parametrize("answers", [(True,), (False,), (True, False), (False, False, True)])
-def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
-    """Whatever the model does, where a turn takes less than the wait of a failure."""
-    limits, talk, asked = Limits(context_tokens=2_000), conversation(), []
-    for n in range(200):
-        now = NOW + timedelta(minutes=n)
-        talk = replace(talk, messages=(*talk.messages, read_said(question(f"问题{n}{words}？"))))
-        if count := to_sum_up(talk, limits, now):
-            asked.append(n)
-            if answers[len(asked) % len(answers)]:
-                talk = summed_up(talk, count, "总" * limits.summary_tokens)
-            else:
-                talk = replace(talk, failure=Backoff(1, now, now + timedelta(minutes=10)))
-        talk = replace(talk, messages=(*talk.messages, read_said(answer(f"回答{n}{words}。"))))
-    assert len(asked) > 5
-    assert min(after - before for before, after in pairwise(asked)) > 1
-
-
 # ── what stays ───────────────────────────────────────────────────────────────
+
+
+def test_to_sum_up_keeps_no_more_turns_than_two_fifths_of_the_window_hold():
+    assert due(conversation(*turns(4, "花" * 60)), by_hand=True) == 4
+    assert due(conversation(*turns(4)), replace(LIMITS, max_messages=6), by_hand=True) == 6
 
 
 def test_to_sum_up_begins_where_a_turn_no_longer_shows_all_that_is_said():

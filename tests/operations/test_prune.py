@@ -12,7 +12,7 @@ from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.prune import prune
 from recalld.supervisor.operations.undo import undo
 from recalld.supervisor.storage.errors import BadRequest
-from tests.world import WITH_MODEL, Diarist, World, at, message
+from tests.world import WITH_MODEL, WITHOUT_MODEL, Diarist, World, at, message
 
 SAID = (
     message("m-may-000001", "2025-05-10T09:00", "花生过敏，点外卖备注一下。"),
@@ -85,6 +85,14 @@ def test_prune_never_takes_what_is_not_covered(world: World, request_: dict[str,
     assert done.uncovered
     assert memory_files(world) == before
     assert world.read("memory.md")
+
+
+def test_an_extract_covers_nothing_for_a_prune(tmp_path: Path) -> None:
+    world = World(tmp_path / "w", at("2026-01-31T10:00"), WITHOUT_MODEL)
+    world.model.extract = True
+    world.write([*SAID])
+    world.settle()
+    assert do(world, prune, {}).files == ()
 
 
 def test_summary_of_a_pruned_day_is_never_made_anew(world: World) -> None:
