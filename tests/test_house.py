@@ -62,7 +62,7 @@ ROOMS: Final = (
 #: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=52_603, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=50_156, goal=48_000)
+OF_TESTS: Final = Room("tests", most=50_149, goal=48_000)
 
 
 def _lines(path: Path) -> int:
