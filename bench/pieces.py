@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from recalld.supervisor.text.chinese import han_frequency
 from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
-from recalld.supervisor.text.word_frequency import rarity
+from recalld.supervisor.text.word_frequency import rarity_of
 
 
 class Piece(NamedTuple):
@@ -136,7 +136,7 @@ def _latin_names(text: str) -> Iterator[str]:
     for match in _CAPITAL.finditer(text):
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
         opens = not before or before[0] == "#" or before[-1] in _OPENING
-        if max(map(rarity, tokens(match[0])), default=0.0) >= (_NAMED if opens else _INSIDE):
+        if max(map(rarity_of, tokens(match[0])), default=0.0) >= (_NAMED if opens else _INSIDE):
             yield match[0]
 
 

@@ -37,7 +37,6 @@ HOMES: Final = {
     "yaml": {"recalld.supervisor.protocol.dated_file", "recalld.supervisor.interfaces.llamaindex"},
     "llama_index": {"recalld.supervisor.interfaces.llamaindex.chat_memory"},
     "jieba": {"recalld.supervisor.text.chinese"},
-    "rjieba": {"recalld.supervisor.text.chinese"},
     "opencc": {"recalld.supervisor.text.chinese"},
     "pypinyin": {"recalld.supervisor.text.chinese"},
     "Stemmer": {"recalld.supervisor.text.tokenizer"},

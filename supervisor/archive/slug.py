@@ -16,7 +16,7 @@ from ..text.lazy_re import lazy_re
 from ..text.redact import names_secret, redacted
 from ..text.secret_forms import SECRET_STEMS
 from ..text.tokenizer import HAN, stem
-from ..text.word_frequency import rarity_asked
+from ..text.word_frequency import rarity_of
 
 #: How many files of other days say what words are worth.
 BESIDE: Final = 30
@@ -111,7 +111,7 @@ def _spelled(term: str, script: Script) -> list[str]:
 
 
 def _rarity(term: str) -> float:
-    return max(rarity_asked(stem(word) if word.isascii() else word) for word in term.split())
+    return max(rarity_of(stem(word) if word.isascii() else word) for word in term.split())
 
 
 def _latin(text: str) -> Iterator[tuple[int, str]]:

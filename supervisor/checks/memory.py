@@ -27,7 +27,7 @@ from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.foreign_text import encoding_of, printable
 from ..text.tokenizer import tokens
-from ..text.word_frequency import rarity_asked
+from ..text.word_frequency import rarity_of
 from .check import Faults, Look, bad, odd
 from .machine import walk, writable
 
@@ -346,6 +346,6 @@ def found_again(look: Look) -> Faults:
 
 def _rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:
     """Return the tokens of *text* that are no everyday words and in the fewest passages by *frequency*, rarest first."""
-    rare = {token for token in tokens(text[:_MOST_CHARS]) if rarity_asked(token) >= _RARE}
+    rare = {token for token in tokens(text[:_MOST_CHARS]) if rarity_of(token) >= _RARE}
     counts = {token: count for token in sorted(rare) if (count := frequency(token)) <= _MOST_PASSAGES}
     return sorted(counts, key=counts.__getitem__)[:_WORDS]

@@ -23,7 +23,7 @@ from ..storage.clock import from_wire, local, local_day
 from ..text.language import Language, is_small_talk, language_of_sentences
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import spelled
-from ..text.word_frequency import rarity
+from ..text.word_frequency import rarity_of
 from .candidates import NOBODY, are_courtesies, lines_of
 from .cues import has_cue
 from .replies import Line
@@ -186,7 +186,7 @@ def _word_worths(lines: Sequence[Line]) -> Callable[[str], float]:
             return 0.0
         if word.isdigit():
             return _LONE_DIGIT if len(word) == 1 else 1.0
-        return rarity(word) * (1 + _CENTRAL * math.log(lines_with[word]))
+        return rarity_of(word) * (1 + _CENTRAL * math.log(lines_with[word]))
 
     return {word: worth_of(word) for word in lines_with}.__getitem__
 
@@ -194,7 +194,7 @@ def _word_worths(lines: Sequence[Line]) -> Callable[[str], float]:
 def _one_line(lines: Sequence[Line], blocks: Sequence[Block], zone: tzinfo) -> Line:
     """Return the line to quote where none is worth it: a person's with the rarest words, else how the first message begins."""
     if lines:
-        best = max(lines, key=lambda line: (line.role == "user", sum(map(rarity, line.words)), -line.place))
+        best = max(lines, key=lambda line: (line.role == "user", sum(map(rarity_of, line.words)), -line.place))
         return replace(best, text=cut(best.text, _BARE), question="")
     block = next(block for block in blocks if not is_small_talk(block.text))
     text = cut(" ".join(clean(block.text[:_BARE]).split()), _BARE) or "…"

@@ -28,7 +28,6 @@ from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
 from ..storage.errors import BadFile, Busy, SupervisorError, as_supervisor_error
 from ..storage.process import give_back_memory
-from ..text.chinese import rest
 from ..workspace import Workspace
 from . import watcher
 from .jobs import NEVER_S, Background, Job, end_all
@@ -351,4 +350,3 @@ class Supervisor:
         if index.is_readable and index.used_s < time.monotonic() - INDEX_REST_S:
             index.close()
             give_back_memory()
-            rest()

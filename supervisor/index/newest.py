@@ -25,7 +25,7 @@ from ..query.intent import TENSE_WORDS, asks_before, asks_past
 from ..query.parse import Query
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
-from ..text.word_frequency import rarity_asked
+from ..text.word_frequency import rarity_of
 from .hit import LATER, LINK, PartName
 from .ranking import LOOKED_AT, Corpus, Scored, begins_with_a_word
 
@@ -200,4 +200,4 @@ def _tells_apart(query: Query, word: str, shared: Collection[str]) -> bool:
 def names_in(query: Query, hit: Scored, corpus: Corpus) -> frozenset[str]:
     """Return the words of the passage that few others have, and that are rare in the language: names, mostly."""
     words = (word for word in hit.words if word not in query.words and not is_day(word) and not any(map(str.isdigit, word)))
-    return frozenset(word for word in words if 1 < corpus.frequency(word) <= _NAMED and rarity_asked(word) >= _NAME)
+    return frozenset(word for word in words if 1 < corpus.frequency(word) <= _NAMED and rarity_of(word) >= _NAME)

@@ -21,7 +21,7 @@ from ..storage.files import Files
 from ..text.foreign_text import text_of
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
-from ..text.word_frequency import rarity_asked
+from ..text.word_frequency import rarity_of
 from .dated_file import Block, parse_dated
 from .paths import WorkspacePaths, day_of_name, period_of_name
 from .summary_file import parse_summary
@@ -101,7 +101,7 @@ def only_says_back(answer: str, given: str) -> bool:
 
 
 def _telling(sentence: str) -> frozenset[str]:
-    return frozenset(word for word in tokens(sentence) if rarity_asked(word) >= _TELLING or any(map(str.isdigit, word)))
+    return frozenset(word for word in tokens(sentence) if rarity_of(word) >= _TELLING or any(map(str.isdigit, word)))
 
 
 def _denies(sentence: str) -> bool:

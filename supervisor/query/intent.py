@@ -15,7 +15,7 @@ from typing import Final
 from ..text.language import is_small_talk
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
-from ..text.word_frequency import rarity_asked
+from ..text.word_frequency import rarity_of
 from .calendar import Days
 
 #: The forms of a question, of an exclamation, and of a question to the assistant about itself.
@@ -78,7 +78,7 @@ def is_chatter(question: str) -> bool:
     """
     clauses = [clause for clause in _CLAUSE.findall(question) if clause.strip()]
     rest = [clause for clause in clauses if not is_small_talk(clause)]
-    if any(rarity_asked(word) >= _TELLING for clause in rest for word in tokens(clause)):
+    if any(rarity_of(word) >= _TELLING for clause in rest for word in tokens(clause)):
         return False
     if any(map(_TO_YOU.search, rest)):
         return not _OWN.search(question)

@@ -32,7 +32,7 @@ from typing import Final
 from ..text.chinese import cut_for_search, sounding_like, to_simplified
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import CHINESE, ENGLISH, HAN, latin_words, stem, stems, tokens
-from ..text.word_frequency import line_of, rarity_asked
+from ..text.word_frequency import line_of, rarity_of
 from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT, Query
 
 #: The number of letters of a word that may have a typo, and in how many words of a question typos are looked for: each takes
@@ -86,9 +86,7 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
         stem(typed): typed for typed in latin_words(query.text) if _SHORT.start <= len(typed) < _TYPED.stop and typed.isalpha()
     }
     content = [word for word in typed_words if query.words.get(word, 0.0) > REQUEST_WEIGHT]
-    unknown = [
-        word for word in content if not frequency(word) and rarity_asked(word) == 1.0 and typed_words[word] in query.text
-    ]
+    unknown = [word for word in content if not frequency(word) and rarity_of(word) == 1.0 and typed_words[word] in query.text]
     stopped = {word for word in unknown if not ENGLISH.isdisjoint(_swapped(typed_words[word]))}
     for word in [word for word in unknown if word not in stopped][:_MOST]:
         typed = typed_words[word]
@@ -100,7 +98,7 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     if not meant_words and not stopped:
         return query
     words = {**query.words, **{guess: query.words[word] for word, guess in meant_words.items() if guess not in query.words}}
-    rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_asked(word))) for word in words}
+    rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_of(word))) for word in words}
     sentences = tuple((*sentence, *filter(None, map(meant_words.get, sentence))) for sentence in query.sentences)
     return replace(query, words=words, rarity=rarity, sentences=sentences, respelled=frozenset(meant_words) | stopped)
 
@@ -118,7 +116,7 @@ def _heard(query: Query, frequency: Callable[[str], int]) -> Query:
     typed = {char for pair in sounds.values() for char in pair}
     words = {word: counts * _CHARACTER if word in typed else counts for word, counts in query.words.items()}
     words |= {word: max(query.words[char] for char in pair) for word, pair in sounds.items()}
-    rarity = {**query.rarity, **{word: min(_GUESSED, rarity_asked(word)) for word in sounds}}
+    rarity = {**query.rarity, **{word: min(_GUESSED, rarity_of(word)) for word in sounds}}
     sentences = tuple((*sentence, *(word for word in sounds if sounds[word][0] in sentence)) for sentence in query.sentences)
     return replace(query, words=words, rarity=rarity, sentences=sentences, respelled=query.respelled | typed)
 
@@ -140,7 +138,7 @@ def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: 
         for char in tokens(" ".join(word))
         if char not in query.words and frequency(char)
     }
-    rarity = {part: rarity_asked(part[0]) for part in more}
+    rarity = {part: rarity_of(part[0]) for part in more}
     return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity})
 
 

@@ -20,7 +20,7 @@ from ..text.language import is_chitchat, is_small_talk
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.tokenizer import spelled, tokens
-from ..text.word_frequency import rarity_asked
+from ..text.word_frequency import rarity_of
 from .calendar import Days, day_tokens, occasions
 from .dates import Span, days_meant, due_days, plain, spans
 from .intent import OVER, TENSE_WORDS, is_chatter, role_asked_for, without_asking
@@ -150,12 +150,12 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     day_words = frozenset() if only_days or not words else day_words - words.keys()
     words |= before | dict.fromkeys(sorted(day_words), 1.0)
     if 0 < most < len(words):
-        rarest = set(sorted(words, key=lambda word: (-words[word], -rarity_asked(word)))[:most])
+        rarest = set(sorted(words, key=lambda word: (-words[word], -rarity_of(word)))[:most])
         words = {word: counts for word, counts in words.items() if word in rarest}
     each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in sentences[-_MOST_ASKED:])))
     names = {token for name in NAMED.findall(question) for token in tokens(name)}
     # a month is written like a name but is not one: "February"
-    rarity = {word: 1.0 if word in names and counts > REQUEST_WEIGHT else rarity_asked(word) for word, counts in words.items()}
+    rarity = {word: 1.0 if word in names and counts > REQUEST_WEIGHT else rarity_of(word) for word, counts in words.items()}
     role = role_asked_for(text)
     day_words &= words.keys()
     return Query(words, rarity, days, role, question, each, only_days, day_words=day_words, occasions=occasion_words)
@@ -229,7 +229,7 @@ def _parts(question: str) -> tuple[list[str], list[str]]:
 def _telling(recent: Sequence[str]) -> list[str]:
     """Return the rarest words of the *recent* messages; of equally rare ones the latest first."""
     words = dict.fromkeys(word for text in reversed(recent) if not is_chitchat(text) for word in tokens(text[:MOST_CHARS]))
-    return sorted(words, key=lambda word: -rarity_asked(word))[:_MAX_BEFORE]
+    return sorted(words, key=lambda word: -rarity_of(word))[:_MAX_BEFORE]
 
 
 # ── what a word weighs ───────────────────────────────────────────────────────

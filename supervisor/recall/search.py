@@ -96,7 +96,7 @@ class Searcher:
         began = time.perf_counter()
         search = Search(self, audience)
         query = search.attempt(lambda: self._parsed(question, now, recent, is_input), Query({}, text=question))
-        search.attempt(lambda: self._load_libraries(query, now), None)
+        search.attempt(lambda: self._load_libraries(query), None)
         search.deadline = deadline or within(self.settings.timeout_ms / 1000)
         search.attempt(lambda: search.read_unfiled(question if is_input else "", now), None)
         meaning = search.attempt(lambda: search.by_meaning(query), None)
@@ -180,10 +180,9 @@ class Searcher:
         self.index.discard_commit()
         self.events.emit("index_damaged", why=error.why)
 
-    def _load_libraries(self, query: Query, now: datetime) -> None:
+    def _load_libraries(self, query: Query) -> None:
         if not query.is_empty:
             load_numpy()
-            self.unfiled.load_tokenizer(now)
         if self.meaning:
             _ = self.meaning.embedder
 

@@ -26,7 +26,7 @@ from ..archive.identity import assign_ids
 from ..archive.journal import SeenJournal
 from ..archive.memory_folder import MemoryFolder
 from ..index.chunking import Chunk, chunk_message, neighbours
-from ..index.documents import MOST_CHARS, beginning, talk_documents
+from ..index.documents import beginning, talk_documents
 from ..index.hit import BY_ID, Passage
 from ..index.view import NOTHING, Overlay, OverlayGroup
 from ..protocol.config_keys import Archive
@@ -36,11 +36,10 @@ from ..protocol.paths import WorkspacePaths
 from ..storage.clock import NEVER, Deadline
 from ..storage.errors import SupervisorError, as_supervisor_error
 from ..storage.files import Files
-from ..text.chinese import load_to_cut
 from ..text.foreign_text import printable
 from ..text.lazy_re import lazy_re
 from ..text.record import record
-from ..text.tokenizer import HAN, tokens
+from ..text.tokenizer import HAN
 from .neighbours import is_asked_again
 
 if TYPE_CHECKING:
@@ -133,14 +132,6 @@ class Unfiled:
                 lost = self._deletions.lost_messages(self._present_messages(now))
             present = {message.key: message for message in (*lost, *messages)}
             return sorted(present.values(), key=lambda message: message.created_at or now) if lost else messages
-
-    def load_tokenizer(self, now: datetime) -> None:
-        """Load the libraries that the words of the messages need, once, before the time of a search begins."""
-        if not self._is_loaded:
-            self._is_loaded = True
-            chinese = [len(_HAN.findall(message.text[:MOST_CHARS])) for message in self.searched(now)]
-            load_to_cut(sum(chinese))
-            tokens(" ".join(dict.fromkeys("漢字" if count else "words" for count in chinese)))
 
     def passages(
         self, now: datetime, deadline: Deadline = NEVER, skip: Callable[[Message], bool] = lambda _: False

@@ -27,7 +27,7 @@ from ..text.language import Language, count_words, is_small_talk, language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import HEADING, opening, outside_code, own_words
 from ..text.tokenizer import tokens
-from ..text.word_frequency import rarity, telling_words
+from ..text.word_frequency import rarity_of, telling_words
 
 _WORD: Final = lazy_re(r"\w")
 #: Telling words of the material from which on an answer is compared with it: for less no model is asked.
@@ -298,7 +298,7 @@ def _bare(text: str) -> str:
 
 
 def _telling(text: str) -> frozenset[str]:
-    words = (word for word in telling_words(text) if rarity(word) and not any(map(str.isnumeric, word)))
+    words = (word for word in telling_words(text) if rarity_of(word) and not any(map(str.isnumeric, word)))
     return frozenset(word for word in words if not figures(word))
 
 

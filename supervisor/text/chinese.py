@@ -1,9 +1,8 @@
 """
 Chinese words: runs of Han characters are converted to simplified form and cut into words as jieba cuts them.
 
-Two ways return the same words as jieba (tests/text/test_chinese.py). A question is cut here: its words are looked up in the
-file of jieba's dictionary, which is mapped into memory, in a millisecond; so is what names a file, with jieba's guesses,
-since the dictionary would take 80 MB. For more text rjieba is loaded, where it is installed, which takes a tenth of a second.
+The words are looked up in the file of jieba's dictionary, which is mapped into memory: a question takes a millisecond, 20,000
+messages some seconds, and loaded the dictionary would take 80 MB. What names a file is cut with jieba's guesses, too.
 OpenCC converts traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word.
 pypinyin spells words in Latin letters; it takes 0.4 s and 57 MB. All are loaded at first use; a supervisor uses pypinyin in a
 process that ends (`storage/process.py`). What people type in place of one another sounds alike: data/same_sound.txt has the
@@ -17,7 +16,6 @@ import mmap
 import os
 import warnings
 from bisect import bisect_left
-from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import groupby
@@ -28,10 +26,6 @@ from .lazy_re import lazy_re
 
 #: OpenCC's table from characters and words of Taiwan to those of the mainland; it includes characters of Hong Kong.
 _TABLE: Final = "tw2sp"
-#: How many characters the mapped dictionary cuts in the time that loading rjieba takes.
-_BEFORE_RJIEBA: Final = 8_000
-#: How many it cuts in a fifth of the time that a search has: for more rjieba is loaded before that begins.
-_WHILE_TIMED: Final = 2_000
 #: The characters that jieba looks up (every other one is a word), and the sum of all frequencies in its dictionary.
 _IN_DICTIONARY: Final = lazy_re("[\u4e00-\u9fd5]+|.")
 _TOTAL: Final = 60_101_967
@@ -56,17 +50,7 @@ def to_simplified(text: str) -> str:
 
 def cut_for_search(run: str) -> list[str]:
     """Return the words of a run and the shorter words in them, as in index and query; unknown words in single characters."""
-    return _cutter().cut(run) if len(run) > 1 else [run]
-
-
-def load_to_cut(characters: int) -> None:
-    """Load the library that so many *characters* will need, before a measured time begins."""
-    _cutter().expect(characters)
-
-
-def rest() -> None:
-    """Cut the next text with the mapped dictionary again: who cuts little at a time never loads the 32 MB of rjieba."""
-    _cutter.cache_clear()
+    return _mapped().cut_for_search(run) if len(run) > 1 else [run]
 
 
 def cut_whole(run: str) -> list[str]:
@@ -107,28 +91,6 @@ def _converter() -> Any:
     import opencc
 
     return opencc.OpenCC(_TABLE)
-
-
-class _Cutter:
-    """Cuts the first runs with the mapped dictionary, and loads rjieba for longer text."""
-
-    def __init__(self) -> None:
-        self._left = _BEFORE_RJIEBA
-
-    def expect(self, characters: int) -> None:
-        """Load rjieba if so many *characters*, which are cut while a search is timed, need it."""
-        if characters > min(self._left, _WHILE_TIMED):
-            self._left = 0
-            _searching()
-
-    def cut(self, run: str) -> list[str]:
-        self._left -= min(self._left, len(run))
-        return _mapped().cut_for_search(run) if self._left else _searching()(run)
-
-
-@cache
-def _cutter() -> _Cutter:
-    return _Cutter()
 
 
 class MappedDictionary:
@@ -223,15 +185,6 @@ def _mapped() -> MappedDictionary:
     if spec is None or spec.origin is None:
         raise ImportError(name="jieba")
     return MappedDictionary(os.path.join(os.path.dirname(spec.origin), "dict.txt"))
-
-
-@cache
-def _searching() -> Callable[[str], list[str]]:
-    try:
-        import rjieba
-    except ImportError:
-        return _mapped().cut_for_search
-    return lambda run: list(rjieba.cut_for_search(run, False))  # False: no guessed words
 
 
 @cache

@@ -2,9 +2,9 @@
 How rare a word is in general text: a rare word in a day's messages says what the day was about.
 
 Chinese words are rated by jieba's dictionary, English words by their rank among the 6,000 most common (data/english.txt, most
-common first). Everyday words of chat always count as common. In a question "calm" must not weigh as much as a name, so for
-questions data/english_more.txt adds American spellings and the next 4,000 words. A table has a line for each word in the order
-of the words' bytes; it is mapped, and a line is found by bisection. THIRD_PARTY.md has source and licence.
+common first), American spellings and the next 4,000 words (data/english_more.txt): "calm" must not weigh as much as a name.
+Everyday words of chat always count as common. A table has a line for each word in the order of the words' bytes; it is mapped,
+and a line is found by bisection. THIRD_PARTY.md has source and licence.
 """
 
 from __future__ import annotations
@@ -22,14 +22,10 @@ from .tokenizer import HAN, stem, tokens
 #: Occurrences in a million words at which the rarity is 0, and at which it is 1.
 _COMMON: Final = 3000.0
 _RAREST: Final = 1.0
-#: The rarity of a Chinese word that is not in the dictionary: a name, or a wrong guess of the segmentation.
-_GUESSED: Final = 0.6
 #: The rarity from which a word says what a text is about.
 _TELLING: Final = 0.6
 #: Zipf's law: the word of rank r occurs about 100,000 / r times in a million words.
 _ZIPF: Final = 100_000.0
-#: The words of data/english.txt.
-_COMMON_WORDS: Final = 6_000
 #: The rank of each stem of the two lists (script/stem-ranks).
 _STEM_RANKS: Final = Path(__file__).parent / "data/stem_ranks.txt"
 _HAN: Final = lazy_re(f"[{HAN}]")
@@ -46,31 +42,16 @@ _COUNT: Final = 0.2
 _CHAT: Final = Path(__file__).parent / "data/chat.txt"
 
 
-@lru_cache(maxsize=100_000)
-def rarity(token: str) -> float:
+@lru_cache(maxsize=10_000)
+def rarity_of(token: str) -> float:
     """
     Return how rare a token of `tokenizer.tokens` is: 0.0 for an everyday word, 1.0 for a name or a term.
 
-    >>> rarity("thank") < rarity("backup") < rarity("rsync")
-    True
-    """
-    if token in _chat():
-        return 0.0
-    if not _HAN.match(token):
-        return _of_english(token, _COMMON_WORDS)
-    if len(token) > 1 and not han_frequency(token):
-        return _GUESSED
-    return _scaled(han_frequency(token))
+    That of a number is by its digits, and an unknown Chinese word is a name.
 
-
-@lru_cache(maxsize=10_000)
-def rarity_asked(token: str) -> float:
-    """
-    Return the rarity of a token of a question; that of a number is by its digits, and an unknown Chinese word is a name.
-
-    >>> rarity_asked("喜欢") < rarity_asked("家电") < rarity_asked("青霉素")
-    True
-    >>> rarity_asked("7"), rarity_asked("4386"), rarity_asked("gpt")
+    >>> rarity_of("thank") < rarity_of("backup") < rarity_of("rsync"), rarity_of("喜欢") < rarity_of("青霉素")
+    (True, True)
+    >>> rarity_of("7"), rarity_of("4386"), rarity_of("gpt")
     (0.25, 1.0, 1.0)
     """
     if token.isascii() or not _HAN.match(token):
@@ -83,10 +64,10 @@ def rarity_asked(token: str) -> float:
     return min(_COUNT, rare) if _COUNTED.fullmatch(token) else rare
 
 
-def _of_english(token: str, most: float = math.inf) -> float:
-    """Return the rarity by Zipf's law; 1.0 for a word that is not among the *most* common."""
+def _of_english(token: str) -> float:
+    """Return the rarity by Zipf's law; 1.0 for a word that is not in the lists."""
     rank = _rank(token)
-    return _scaled(_ZIPF / rank) if rank and rank <= most else 1.0
+    return _scaled(_ZIPF / rank) if rank else 1.0
 
 
 def _scaled(per_million: float) -> float:
@@ -100,7 +81,7 @@ def telling_words(text: str) -> set[str]:
     >>> sorted(telling_words("We moved rsync to port 2222, okay?"))
     ['2222', 'rsync']
     """
-    return {token for token in tokens(text) if rarity(token) >= _TELLING or any(map(str.isdigit, token))}
+    return {token for token in tokens(text) if rarity_of(token) >= _TELLING or any(map(str.isdigit, token))}
 
 
 @lru_cache(maxsize=10_000)

@@ -144,7 +144,7 @@ def _load() -> None:
     locate.ask_supervisor.__defaults__ = (PATIENCE_S,)
     forked.load_commands()
     for word in ("备份", "backup"):
-        rarity_asked(tokens(word)[0])
+        rarity_of(tokens(word)[0])
     gc.freeze()
 
 
@@ -156,7 +156,7 @@ if __name__ == "__main__":
     import recalld.worker.__main__
     from recalld.supervisor.interfaces import locate
     from recalld.supervisor.text.tokenizer import tokens
-    from recalld.supervisor.text.word_frequency import rarity_asked
+    from recalld.supervisor.text.word_frequency import rarity_of
     from tests.patience import PATIENCE_S
     from tests.process import forked
 

@@ -25,7 +25,6 @@ HEAVY = {
     "jinja2",
     "tempfile",
     "jieba",
-    "rjieba",
     "opencc",
     "openai",
     "httpx",
@@ -131,7 +130,7 @@ def test_version_and_help_load_no_store(command, option):
     } == set()
 
 
-def test_supervisor_by_words_alone_loads_neither_numpy_nor_rjieba(tmp_path):
+def test_supervisor_by_words_alone_loads_no_numpy(tmp_path):
     command = Command.made(tmp_path / "workspace", RECALLD_RECALL_BACKEND="bm25")
     command("write", "我对花生过敏。")
     with command.supervised(options=["-X", "importtime"]) as process:
@@ -140,4 +139,4 @@ def test_supervisor_by_words_alone_loads_neither_numpy_nor_rjieba(tmp_path):
         said = ended(process).err
     loaded_here = {line.rpartition("|")[2].strip().partition(".")[0] for line in said.splitlines() if "import time:" in line}
     assert {"tantivy", "opencc"} <= loaded_here
-    assert loaded_here.isdisjoint({"numpy", "rjieba", "pydantic", "starlette", "uvicorn"})
+    assert loaded_here.isdisjoint({"numpy", "pydantic", "starlette", "uvicorn"})

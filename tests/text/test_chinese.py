@@ -1,4 +1,4 @@
-"""Chinese words: the same from jieba and rjieba, and the same from traditional and simplified characters."""
+"""Chinese words: those of jieba, and the same from traditional and simplified characters."""
 
 from __future__ import annotations
 
@@ -47,9 +47,8 @@ def test_mapped_dictionary_has_the_frequency_of_the_han_words_of_jieba(mapped):
 
 
 @pytest.mark.parametrize("run", WRITTEN)
-def test_jieba_rjieba_and_the_mapped_dictionary_cut_written_text_alike(run, mapped):
-    rjieba = pytest.importorskip("rjieba")
-    assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run) == mapped.cut_for_search(run)
+def test_jieba_and_the_mapped_dictionary_cut_written_text_alike(run, mapped):
+    assert mapped.cut_for_search(run) == jieba_cut_for_search(run)
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12))
@@ -90,16 +89,3 @@ def test_spelled_returns_the_written_word_with_its_simplified_token():
 
 def test_to_simplified_leaves_lone_surrogates_as_they_are():
     assert to_simplified("備份\ud800軟體\udfff") == "备份\ud800软件\udfff"
-
-
-def test_cutter_loads_a_library_for_much_text_at_a_time_only(monkeypatch):
-    loads = []
-    monkeypatch.setattr(chinese, "_searching", lambda: loads.append(1) or jieba_cut_for_search)
-    for _ in range(3):
-        chinese.rest()
-        assert cut_for_search("备份" * 1_000) == jieba_cut_for_search("备份" * 1_000)
-    chinese.load_to_cut(2_000)
-    assert loads == []
-    chinese.load_to_cut(20_000)
-    assert loads == [1]
-    chinese.rest()
