@@ -32,7 +32,6 @@ from ..storage.errors import BadRequest, Busy, NoSummary
 from ..storage.texts import Text
 from ..summaries.model import CallLimits, Model
 from ..text.language import SKIP_PREFIXES, Language, is_small_talk, language_of
-from ..text.lazy_re import lazy_re
 from ..text.llm_input import Entry, Fold, estimate_tokens, quote
 from ..text.snippet import snippet_span
 from .asking import ChatStream, SummaryWriter, in_one_line, model_of
@@ -45,11 +44,6 @@ _NOT_ASKED: Final = frozenset({"paused", "spent"})
 #: Seconds to wait for a session that another process sums up; then the turn goes on. A worker that checks whether somebody
 #: waits for a task shares the lock for a moment.
 _OVERFLOW_WAIT_S: Final = 0.1
-#: What comes before the words in a line of an extract: the time of a day, which the long-term line has no use for, or the date;
-#: the speaker, and who answers behind a question.
-_ANSWERED: Final = lazy_re(r" → ([^：:\n→]{1,40}[：:][ \t]*)")
-_ANSWERED_AT: Final = lazy_re(r"(?<= → )\d\d[:-]\d\d ")
-_LINE_HEAD: Final = lazy_re(r"- (?:\d\d:\d\d |(?P<date>\d\d-\d\d ))?(?P<who>[^：:\n]{1,40}[：:][ \t]*)?")
 #: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
 _PIECE_TOKENS: Final = 4_000
 #: The part of the model's context that the line may take.
@@ -221,31 +215,6 @@ def _shortened(entry: Entry, chars: int) -> str:
 
 
 # ── of a session ─────────────────────────────────────────────────────────────
-
-
-def extract_line(extract: str) -> str:
-    r"""
-    Return the words of an extract as one line, without its headings, what it says of itself, and greetings; "" for none.
-
-    Who says several things in a row is named once.
-
-    >>> extract_line("> 摘录（未用模型）：从 3 条消息里摘了 2 条原话。\n\n- 18:55 用户：改到周五。\n- 19:20 用户：报价 860。")
-    '用户：改到周五；报价 860'
-    >>> extract_line("> …\n\n- 18:55 助手：几点？ → 19:02 用户：八点。\n- 19:20 用户：报价 860。")
-    '助手：几点？ → 用户：八点；报价 860'
-    """
-    words = [line for line in extract.splitlines() if line.strip() and not line.startswith(("#", ">"))]
-    lines, speaker = list[str](), ("", "")
-    for line in words:
-        head = _LINE_HEAD.match(line)
-        text = _ANSWERED_AT.sub("", line[head.end() :] if head else line)
-        if is_small_talk(text):
-            continue
-        date, who = (head["date"] or "", head["who"] or "") if head else ("", "")
-        lines.append(text if who and (date, who) == speaker else f"{date}{who}{text}")
-        answered = _ANSWERED.findall(text)
-        speaker = (date, answered[-1] if answered else who)
-    return in_one_line("\n".join(lines))
 
 
 def substantial(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, tzinfo
 from typing import Any, Final, Literal, TypeAlias
@@ -39,7 +39,7 @@ LIMITS: Final = {"day": 4_000, "month": 8_000}
 MONTH_LINES: Final = 40
 _GROWTH: Final = {"day": (120, 12.0), "month": (500, 26.0)}
 #: Worth below which a sentence is not quoted.
-_LEAST: Final = 0.12
+_LEAST: Final = 0.1
 #: Columns of the messages below which less is asked of each: of a few short ones nearly all are kept.
 _LITTLE: Final = 600
 #: How much each line of a day makes its next give way in a month.
@@ -67,9 +67,9 @@ _TAG: Final = lazy_re(r"<(?=[A-Za-z/?!])")
 _OPENING: Final = lazy_re(r"(?=[#>+*~=|-]|\d+[.)]\s)")
 
 
-def extract_of_talk(messages: Sequence[Mapping[str, Any]], zone: tzinfo, longest: int) -> str:
+def quotes_of_talk(messages: Sequence[Mapping[str, Any]], zone: tzinfo, longest: int) -> str:
     """
-    Return the extract of messages {role, content, createdAt, name}, at most *longest*; "" if they are nothing but courtesies.
+    Return what an extract quotes of messages {role, content, createdAt, name}, in lines, at most *longest*; "" for courtesies.
 
     It has the room of a month's: no later extract is made of what leaves a conversation.
     """
@@ -81,7 +81,7 @@ def extract_of_talk(messages: Sequence[Mapping[str, Any]], zone: tzinfo, longest
         return ""
     days = [local_day(block.created_at, zone) for block in blocks]
     kind: Kind = "day" if days[0] == days[-1] else "month"
-    return extract(blocks, period=days[-1].isoformat(), zone=zone, kind=kind, longest=longest, room="month")
+    return extract(blocks, period=days[-1].isoformat(), zone=zone, kind=kind, longest=longest, quotes_alone=True)
 
 
 def extract(
@@ -92,15 +92,15 @@ def extract(
     previous: str = "",
     kind: Kind,
     longest: int | None = None,
-    room: Kind | None = None,
+    quotes_alone: bool = False,
     hide: Hide | None = None,
 ) -> str:
     """
     Return the extract of *blocks* as Markdown, "" when they are nothing but courtesy; of at most *longest* characters.
 
     Times are local to *zone*: hours in a day's extract, dates in a month's, which has at most MONTH_LINES lines. *previous* is
-    the period's existing summary; its lines may be quoted like those of the messages. *room* is the kind whose budget it has,
-    where that is another one. *hide* puts marks in the place of secrets.
+    the period's existing summary; its lines may be quoted like those of the messages. *quotes_alone*: without head and
+    bullets, in the budget of a month. *hide* puts marks in the place of secrets.
     """
     if are_courtesies(blocks):
         return ""
@@ -110,13 +110,15 @@ def extract(
     material = [replace(block, text=hide(block.text, language)) for block in material] if hide else material
     limit = min(LIMITS[kind], longest or LIMITS[kind])
     lines = lines_of(material, zone, language, min(LONGEST, limit // 3))
-    base, growth = _GROWTH[room or kind]
+    base, growth = _GROWTH["month" if quotes_alone else kind]
     width = sum(columns(line.text) for line in lines)
     budget = min(limit, int(base + growth * math.sqrt(width)))
     messages = sum(block.role not in NOBODY for block in material)
     while True:
         chosen = choose(lines, budget, kind) or [_one_line(lines, material, zone)]
-        text = _render(chosen, language, kind, messages)
+        head = [] if quotes_alone else [_head(chosen, language, messages), ""]
+        quotes = _quotes if quotes_alone else _bullets
+        text = "\n".join([*head, *quotes(_joined(chosen, kind), language, kind)])
         is_short = len(text) <= limit and (kind == "day" or text.count("\n") < MONTH_LINES)
         if is_short or len(chosen) == 1:
             return text[:limit]
@@ -134,9 +136,7 @@ def choose(lines: Sequence[Line], budget: int, kind: Kind) -> list[Line]:
     weighed again only when it comes up.
     """
     word_worth = _word_worths(lines)
-    decided = [
-        has_cue(line.text, "decision", "change", "off", "amendment") for line in lines
-    ]  # news, though its words are known
+    is_news = [has_cue(line.text, "decision", "change", "off", "amendment") for line in lines]  # though its words are known
     least = _LEAST * min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
     known: dict[str, date] = {}  # the last day on which a word is quoted
     quoted: Counter[date] = Counter()
@@ -148,7 +148,7 @@ def choose(lines: Sequence[Line], budget: int, kind: Kind) -> list[Line]:
             return 0.0
         new = sum(word_worth(word) for word in line.words if known.get(word, date.min) < line.at.date())
         length = math.pow(columns(line.question + line.text) + _EACH, _LENGTH)
-        gain = 1.0 if decided[i] else new / all_words
+        gain = 1.0 if is_news[i] else new / all_words
         of_its_day = quoted[line.at.date()] if kind == "month" else 0
         return line.weight * (new + line.cues * gain) / length / (1 + _DAYS_SHARE * of_its_day)
 
@@ -201,14 +201,8 @@ def _one_line(lines: Sequence[Line], blocks: Sequence[Block], zone: tzinfo) -> L
     return Line(0, 0, local(block.created_at, zone), block.role, "", text)
 
 
-def _render(chosen: Sequence[Line], language: Language, kind: Kind, messages: int) -> str:
-    """Return the whole text: what it is, then the bullets; *messages* is how many were read."""
-    head = _head(chosen, language, messages)
-    return "\n".join([head, "", *(_bullet(group, language, kind) for group in _joined(chosen, kind))])
-
-
 def _head(chosen: Sequence[Line], language: Language, messages: int) -> str:
-    """Return the first line: that no model was used, and whose words these are; a person's notes are no messages."""
+    """Return the first line: that no model was used, and whose of so many *messages* these are; notes are none."""
     quoted = len({line.message for line in chosen if line.role not in NOBODY})
     has_notes = any(line.role == "note" for line in chosen)
     if has_notes and not quoted:
@@ -239,21 +233,43 @@ def _stamp(at: datetime, kind: Kind) -> str:
     return f"{at:{_STAMPS[kind]}}"
 
 
-def _bullet(lines: Sequence[Line], language: Language, kind: Kind) -> str:
-    first, text = lines[0], lines[0].who
-    stamp = answered = _stamp(first.at, kind)
-    if first.asked_at:
-        stamp = _stamp(first.asked_at, kind)
-        text = f"{first.question} → {'' if answered == stamp else f'{answered} '}{first.who}"
+def _bullets(groups: Iterable[Sequence[Line]], language: Language, kind: Kind) -> Iterator[str]:
+    for lines in groups:
+        first, who = lines[0], lines[0].who
+        stamp = answered = _stamp(first.at, kind)
+        if first.asked_at:
+            stamp = _stamp(first.asked_at, kind)
+            who = f"{first.question} → {'' if answered == stamp else f'{answered} '}{first.who}"
+        text = escaped(who + _words(lines, language))
+        if first.role in NOBODY and first.at.time() == NOON:  # it has no time of its own
+            yield "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"
+        else:
+            yield f"- {stamp} {text}"
+
+
+def _quotes(groups: Iterable[Sequence[Line]], language: Language, kind: Kind) -> Iterator[str]:
+    """Yield the quotes without greetings, with the days of a month; who says several things in a row is named once."""
+    speaker = ""
+    for lines in groups:
+        first, words = lines[0], escaped(_words(lines, language))
+        who = f"{_stamp(first.at, kind)} {first.who}" if kind == "month" else first.who
+        if first.question:
+            yield f"{first.question} → {who}{words}"
+        elif is_small_talk(words):
+            continue
+        else:
+            yield words if who == speaker else f"{who}{words}"
+        speaker = who
+
+
+def _words(lines: Sequence[Line], language: Language) -> str:
+    text = ""
     for before, line, after in zip((None, *lines), lines, (*lines[1:], None), strict=False):
         if before:
             text += joint(before.text, language)
         words = _quoted(line, before, after)
         text += words.removeprefix("…") if text.rstrip().endswith("…") else words
-    text = escaped(text)
-    if first.role in NOBODY and first.at.time() == NOON:  # it has no time of its own
-        return "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"
-    return f"- {stamp} {text}"
+    return text
 
 
 def _quoted(line: Line, before: Line | None, after: Line | None) -> str:

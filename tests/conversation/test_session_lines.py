@@ -7,7 +7,6 @@ import json
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.conversation.session_lines import extract_line
 from recalld.supervisor.conversation.sessions import session_digest
 from recalld.supervisor.protocol.marks import is_shared
 from recalld.supervisor.protocol.task_material import only_says_back
@@ -99,16 +98,6 @@ def test_summarize_refuses_a_damaged_marker_rather_than_sum_up_twice(world: Worl
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(BadFile):
         memory.summarize(SESSION, llm=Scripted(lambda _: LINE))
-
-
-def test_extract_line_has_the_words_alone() -> None:
-    assert extract_line("> 摘录：一条。\n\n## 部署\n\n- 09:00 用户：改到周五。\n- 10:00 用户：好") == "用户：改到周五。"
-    assert extract_line("> Extract: one message.\n\n- 09:00 user: On Friday.\n- 09:01 user: At four...") == (
-        "user: On Friday; At four..."
-    )
-    assert extract_line("> Extract: one message.\n\n- 09:00 user: hello!") == ""
-    assert extract_line("> 摘录：一条。\n\n- 09:00 用户：你好呀") == ""
-    assert extract_line("") == ""
 
 
 # ── overflow ─────────────────────────────────────────────────────────────────
