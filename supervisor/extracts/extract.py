@@ -251,15 +251,12 @@ def _quotes(groups: Iterable[Sequence[Line]], language: Language, kind: Kind) ->
     """Yield the quotes without greetings, with the days of a month; who says several things in a row is named once."""
     speaker = ""
     for lines in groups:
-        first, words = lines[0], escaped(_words(lines, language))
+        first, words = lines[0], _words(lines, language)
         who = f"{_stamp(first.at, kind)} {first.who}" if kind == "month" else first.who
-        if first.question:
-            yield f"{first.question} → {who}{words}"
-        elif is_small_talk(words):
-            continue
-        else:
-            yield words if who == speaker else f"{who}{words}"
-        speaker = who
+        if first.question or not is_small_talk(words):
+            asked_by = f"{first.question} → " if first.question else ""
+            yield escaped(words if who == speaker and not asked_by else f"{asked_by}{who}{words}")
+            speaker = who
 
 
 def _words(lines: Sequence[Line], language: Language) -> str:

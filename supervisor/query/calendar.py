@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final
 
+from ..text.comparing import MONTHS, WEEKDAYS, han_number
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 
@@ -71,22 +72,12 @@ def is_day(token: str) -> bool:
 
 # ── numbers and names ────────────────────────────────────────────────────────
 
-#: The digits of Chinese numbers, with their values.
-HAN_DIGITS: Final = {
-    char: n for n, chars in enumerate(("〇零", "一", "二两", "三", "四", "五", "六", "七", "八", "九")) for char in chars
-}
 #: The English numbers that count days, with their values.
 COUNTS: Final = {
     "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "four": 4, "five": 5, "few": 5, "several": 5, "six": 6,
     "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30,
 }  # fmt: skip
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-#: The names of months and weekdays as patterns: 周二 and 星期二 are `HAN_WEEK` with one of `HAN_WEEKDAYS`.
-MONTH: Final = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b"
-)
+#: The names of weekdays as patterns: 周二 and 星期二 are `HAN_WEEK` with one of `HAN_WEEKDAYS`.
 WEEKDAY: Final = r"(?:mon|tues?|wed(?:nes|s)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b"
 HAN_WEEK: Final = "(?:周|星期|礼拜)"
 #: The last is the sixth by another name.
@@ -103,18 +94,17 @@ def number(text: str) -> int:
     if text.isascii():
         word = text.lower().removesuffix(" of")
         return int(word) if word.isdigit() else COUNTS[word.removeprefix("a ")]
-    tens, ten, ones = text.replace("廿", "二十").replace("几", "五").rpartition("十")
-    return (HAN_DIGITS.get(tens, 1) * 10 if ten else 0) + HAN_DIGITS.get(ones, 0)
+    return int(han_number(text.replace("廿", "二十").replace("几", "五")))
 
 
 def month_number(text: str) -> int:
     """Return the number of a month, 1 to 12, by its English name or its number: "Sept", 9, 九."""
-    return _MONTHS.index(text[:3].lower()) + 1 if text[:1].isascii() and text[:1].isalpha() else number(text)
+    return MONTHS.index(text[:3].lower()) + 1 if text[:1].isascii() and text[:1].isalpha() else number(text)
 
 
 def weekday_number(text: str) -> int:
     """Return the number of a weekday, 0 (Monday) to 6: "Tues", 二."""
-    return min(HAN_WEEKDAYS.index(text), 6) if text in HAN_WEEKDAYS else _WEEKDAYS.index(text[:3].lower())
+    return min(HAN_WEEKDAYS.index(text), 6) if text in HAN_WEEKDAYS else WEEKDAYS.index(text[:3].lower())
 
 
 # ── months and years ──────────────────────────────────────────────────────────

@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Final, TypeAlias
 
+from ..text.comparing import MONTH
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.tokenizer import HAN
@@ -24,7 +25,6 @@ from .calendar import (
     HAN_WEEK,
     HAN_WEEKDAYS,
     LONGEST,
-    MONTH,
     MONTHLY,
     WEEKDAY,
     WEEKLY,

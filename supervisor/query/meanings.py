@@ -13,11 +13,11 @@ from collections.abc import Callable
 from datetime import date
 from typing import Final
 
+from ..text.comparing import HAN_DIGITS
 from ..text.lazy_re import lazy_re
 from ..text.record import record
 from ..text.tokenizer import HAN
 from .calendar import (
-    HAN_DIGITS,
     LONGEST,
     Days,
     days_from,

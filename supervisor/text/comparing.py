@@ -22,17 +22,17 @@ from .lazy_re import lazy_re
 
 #: Characters as wide as a Han character, and the digits, points and colons that they are; the length stays.
 _NARROW: Final = str.maketrans("０１２３４５６７８９．：％－／～", "0123456789.:%-/~")
-_HAN_DIGITS: Final = dict(zip("零〇一二三四五六七八九两", (0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2), strict=True))
+HAN_DIGITS: Final = dict(zip("零〇一二三四五六七八九两", (0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2), strict=True))
 _HAN_TENS: Final = {"十": 10, "百": 100, "千": 1_000}
 _HAN_MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}
 _MULTIPLES: Final = (
     {"k": 1_000, "w": 10_000, "hundred": 100, "thousand": 1_000, "million": 1_000_000} | _HAN_TENS | _HAN_MYRIADS
 )
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_MONTH: Final = (
+MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MONTH: Final = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b"
 )
 _ORDINAL: Final = r"\d{1,2}(?:st|nd|rd|th)?"
 #: How each kind is written. The first that matches at a place is what is written there.
@@ -46,12 +46,12 @@ _WRITTEN: Final = {
     ),
     "day": (
         r"(?:\d{4}\s?[-/.年]\s?)?\d{1,2}\s?月\s?\d{1,2}(?!\d)\s?[日号]?|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)",
-        rf"(?<![A-Za-z]){_MONTH}\s(?:the\s)?{_ORDINAL}(?!:?\d)",
-        rf"(?<![A-Za-z0-9_.:,/-]){_ORDINAL}\s(?:of\s)?{_MONTH}(?![a-z])",
+        rf"(?<![A-Za-z]){MONTH}\.?\s(?:the\s)?{_ORDINAL}(?!:?\d)",
+        rf"(?<![A-Za-z0-9_.:,/-]){_ORDINAL}\s(?:of\s)?{MONTH}\.?(?![a-z])",
     ),
     "weekday": (
         r"(?:周|星期|礼拜)[一二三四五六日天]",
-        rf"(?<![A-Za-z])(?:{'|'.join(_WEEKDAYS)})(?:s|nes|rs|ur|urs)?(?:day)?s?\b",
+        rf"(?<![A-Za-z])(?:{'|'.join(WEEKDAYS)})(?:s|nes|rs|ur|urs)?(?:day)?s?\b",
     ),
     "number": (  # a Chinese one begins with a digit or with 十, as 百姓 and 千万别 do not
         r"(?P<digits>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,15}(?:\.\d{1,15})?)(?P<multiple>\s?[百千万亿]{1,3}|\s?(?:hundred|thousand|million)\b|[kw]\b)?",
@@ -86,12 +86,12 @@ def _values(match: re.Match[str]) -> list[float | str]:
     if match["name"]:
         return [match["name"].casefold()]
     if match["day"]:
-        month = next((str(number) for number, name in enumerate(_MONTHS, 1) if name in written), "")
+        month = next((str(number) for number, name in enumerate(MONTHS, 1) if name in written), "")
         return ["/".join([month, *re.findall(r"[1-9]\d*", written)][-2:])]
     if match["weekday"]:
-        return [written[:3] if written.isascii() else _WEEKDAYS["一二三四五六日".index(written[-1].replace("天", "日"))]]
+        return [written[:3] if written.isascii() else WEEKDAYS["一二三四五六日".index(written[-1].replace("天", "日"))]]
     if match["hans"]:
-        value = _count(match["hans"])
+        value = han_number(match["hans"])
         return [value] if value > _COUNTED or match["unit"] else []
     value = float(match["digits"].replace(",", ""))
     multiple = (match["multiple"] or "").strip().lower()
@@ -100,15 +100,15 @@ def _values(match: re.Match[str]) -> list[float | str]:
     return [value]
 
 
-def _count(written: str) -> float:
+def han_number(written: str) -> float:
     """Return the number that Chinese numerals say; 三万二 is 32,000, 二零二六 is 2026."""
     if not any(sign in _HAN_TENS or sign in _HAN_MYRIADS for sign in written):
-        return float("".join(str(_HAN_DIGITS[sign]) for sign in written))
+        return float("".join(str(HAN_DIGITS[sign]) for sign in written))
     total = part = digit = 0
     scale = 1
     for sign in written:
-        if sign in _HAN_DIGITS:
-            digit = _HAN_DIGITS[sign]
+        if sign in HAN_DIGITS:
+            digit = HAN_DIGITS[sign]
             scale = 1 if sign in "零〇" else scale
         elif sign in _HAN_TENS:
             part += (digit or 1) * _HAN_TENS[sign]
