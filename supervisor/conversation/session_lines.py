@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Final
 
 from ..events import Events
+from ..extracts.extract import Kind, extract
 from ..longterm.lines import one_line
 from ..longterm.long_term_file import LongTermFile, Written
 from ..protocol.config import Config
@@ -215,6 +216,23 @@ def _shortened(entry: Entry, chars: int) -> str:
 
 
 # ── of a session ─────────────────────────────────────────────────────────────
+
+
+def extract_line(messages: Sequence[Mapping[str, Any]], zone: tzinfo, longest: int) -> str:
+    """
+    Return what an extract quotes of messages {role, content, createdAt, name}, on one line; "" for courtesies.
+
+    It has the room of a month's: no later extract is made of what leaves a conversation.
+    """
+    blocks = [
+        Block("", message["role"], message["content"], from_wire(message["createdAt"]), {"name": str(message.get("name", ""))})
+        for message in messages
+    ]
+    if not blocks:
+        return ""
+    first, last = (local_day(block.created_at, zone) for block in (blocks[0], blocks[-1]))
+    kind: Kind = "day" if first == last else "month"
+    return in_one_line(extract(blocks, period=last.isoformat(), zone=zone, kind=kind, longest=longest, quotes_alone=True))
 
 
 def substantial(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -30,11 +30,11 @@ _QUESTION_CHARS: Final = 90
 _WITH_DATA: Final = 1.5
 _OF_SELF: Final = 1.4
 _REQUEST: Final = 0.3
+#: Words of which a sentence without data has at least so many.
+_WORDS: Final = 4
 #: How much the words of a machine count: what it has worked out, and other data.
 _RESULT: Final = 0.9
 _OF_MACHINE: Final = 0.35
-#: Words of which a sentence without data has at least so many.
-_WORDS: Final = 4
 
 
 def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest: int) -> list[Line]:
@@ -75,12 +75,11 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
 def _question_of(before: Block, block: Block, answer: str, language: Language) -> str:
     """Return the question of the message *before* that an answer needs, with the label of who asked, else ""."""
     is_same = (before.role, before.speaker) == (block.role, block.speaker)
-    if before.role in NOBODY or is_same or block.created_at - before.created_at > JUST_BEFORE:
+    is_just_before = block.created_at - before.created_at <= JUST_BEFORE
+    if before.role in NOBODY or is_same or not is_just_before or not needs_question(answer):
         return ""
     questions = [sentence for sentence in sentences(before.text, language) if is_question(sentence)]
-    if not questions or not needs_question(answer):
-        return ""
-    return _label(before, language) + cut(questions[-1], _QUESTION_CHARS)
+    return _label(before, language) + cut(questions[-1], _QUESTION_CHARS) if questions else ""
 
 
 def _is_kept(sentence: str) -> bool:

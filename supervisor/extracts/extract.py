@@ -13,13 +13,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, tzinfo
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ..protocol.dated_file import Block
-from ..storage.clock import from_wire, local, local_day
+from ..storage.clock import local
 from ..text.language import Language, is_small_talk, language_of_sentences
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import spelled
@@ -51,12 +51,10 @@ _EACH: Final = 18
 #: How much the worth of a word grows with the lines that have it, and what a lone digit is worth.
 _CENTRAL: Final = 0.35
 _LONE_DIGIT: Final = 0.3
-#: How the time of a bullet is written; its characters, with the line break; those of a bullet that joins sentences, and of how
-#: many messages.
+#: How the time of a bullet is written; its characters, with the line break; those of a bullet that joins sentences.
 _STAMPS: Final = {"day": "%H:%M", "month": "%m-%d"}
 _STAMP_CHARS: Final = 8
 _JOINED: Final = 400
-_MESSAGES: Final = 4
 #: The time given to what has none: a person's notes, the summaries of days.
 NOON: Final = time(12)
 #: Characters shown of a message that has no words.
@@ -65,23 +63,6 @@ _CODE_SPAN: Final = lazy_re(r"(`[^`]+`)")
 _TAG: Final = lazy_re(r"<(?=[A-Za-z/?!])")
 #: What would open a block where a bullet begins with the words themselves.
 _OPENING: Final = lazy_re(r"(?=[#>+*~=|-]|\d+[.)]\s)")
-
-
-def quotes_of_talk(messages: Sequence[Mapping[str, Any]], zone: tzinfo, longest: int) -> str:
-    """
-    Return what an extract quotes of messages {role, content, createdAt, name}, in lines, at most *longest*; "" for courtesies.
-
-    It has the room of a month's: no later extract is made of what leaves a conversation.
-    """
-    blocks = [
-        Block("", message["role"], message["content"], from_wire(message["createdAt"]), {"name": str(message.get("name", ""))})
-        for message in messages
-    ]
-    if not blocks:
-        return ""
-    days = [local_day(block.created_at, zone) for block in blocks]
-    kind: Kind = "day" if days[0] == days[-1] else "month"
-    return extract(blocks, period=days[-1].isoformat(), zone=zone, kind=kind, longest=longest, quotes_alone=True)
 
 
 def extract(
@@ -131,15 +112,14 @@ def choose(lines: Sequence[Line], budget: int, kind: Kind) -> list[Line]:
 
     A line is worth what it adds to the words that are quoted already of its day and of later ones, for its length: what an
     earlier day has said may have changed, and the newer of two facts is quoted where the older one is. What is decided or
-    changed is worth as much where its words are known. In a month each line of a day makes its next worth a little less, and a
-    line without any cue is worth less. The choice is greedy with a heap: worth only falls as more is chosen, so that a line is
-    weighed again only when it comes up.
+    changed is worth as much where its words are known. In a month each line of a day makes its next worth a little less. The
+    choice is greedy with a heap: worth only falls as more is chosen, so that a line is weighed again only when it comes up.
     """
     word_worth = _word_worths(lines)
     is_news = [has_cue(line.text, "decision", "change", "off", "amendment") for line in lines]  # though its words are known
     least = _LEAST * min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
-    known: dict[str, date] = {}  # the last day on which a word is quoted
     quoted: Counter[date] = Counter()
+    known: dict[str, date] = {}  # the last day on which a word is quoted
 
     def worth(i: int) -> float:
         line = lines[i]
@@ -221,8 +201,7 @@ def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:
         is_alike = bool(last) and last[0].who == line.who and not line.question
         if is_alike and last[0].message != line.message:
             is_alike = bool(line.who) and _stamp(last[0].at, kind) == _stamp(line.at, kind) and not last[0].question
-        is_short = sum(map(_cost, (*last, line))) <= _JOINED and len({text.message for text in (*last, line)}) <= _MESSAGES
-        if is_alike and is_short:
+        if is_alike and sum(map(_cost, (*last, line))) <= _JOINED:
             last.append(line)
         else:
             groups.append([line])

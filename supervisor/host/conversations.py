@@ -20,7 +20,6 @@ from ..context.request import Asked, resolve_waiting, with_summary
 from ..context.secrets import turn_language
 from ..conversation.running import Conversation, Limits, read_said, to_sum_up
 from ..conversation.sessions import RunningSummary, session_group
-from ..extracts.extract import quotes_of_talk
 from ..index.hit import SearchResult
 from ..protocol.inbox import Chat, chat_of
 from ..protocol.llm import PromptTemplate, load_template
@@ -99,8 +98,8 @@ def session_writer(
 
     Where the answer of a model is refused, the line is the extract, too.
     """
-    from ..conversation.asking import NOT_AN_ANSWER, in_loop_of_its_own, in_one_line
-    from ..conversation.session_lines import ConversationSummarizer, substantial
+    from ..conversation.asking import NOT_AN_ANSWER, in_loop_of_its_own
+    from ..conversation.session_lines import ConversationSummarizer, extract_line, substantial
 
     def template(name: str, language: Language) -> PromptTemplate:
         return load_template(prompt if name == "conversation-to-memory" else name, language, ws.files, ws.paths)
@@ -117,8 +116,7 @@ def session_writer(
             return write_extract(messages)
 
     def write_extract(messages: Sequence[dict[str, Any]]) -> str:
-        quotes = quotes_of_talk(substantial(messages), ws.config.archive.zone, ws.config.summarize.char_limit)
-        return in_one_line(quotes)
+        return extract_line(substantial(messages), ws.config.archive.zone, ws.config.summarize.char_limit)
 
     def write_queued(messages: Sequence[dict[str, Any]]) -> str:
         attempt = ws.session_files.read(session).failure.attempts

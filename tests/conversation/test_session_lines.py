@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC
 
 import pytest
 
 from recalld import Memory
+from recalld.supervisor.conversation.session_lines import extract_line
 from recalld.supervisor.conversation.sessions import session_digest
 from recalld.supervisor.protocol.marks import is_shared
 from recalld.supervisor.protocol.task_material import only_says_back
@@ -98,6 +100,22 @@ def test_summarize_refuses_a_damaged_marker_rather_than_sum_up_twice(world: Worl
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(BadFile):
         memory.summarize(SESSION, llm=Scripted(lambda _: LINE))
+
+
+@pytest.mark.parametrize(
+    ("spoken", "line"),
+    [
+        ([("user", "改到周五。"), ("user", "报价 860。")], "用户：改到周五；报价 860"),
+        ([("assistant", "几点见？"), ("user", "八点。"), ("user", "报价 860。")], "助手：几点见？ → 用户：八点；报价 860"),
+        ([("user", "The gateway moved to Friday."), ("user", "thanks!")], "user: The gateway moved to Friday."),
+        ([("user", "你好呀")], ""),
+    ],
+)
+def test_extract_line_has_the_words_alone(spoken: list[tuple[str, str]], line: str) -> None:
+    messages = [
+        {"role": role, "content": text, "createdAt": f"2026-06-20T09:0{n}:00.000Z"} for n, (role, text) in enumerate(spoken)
+    ]
+    assert extract_line(messages, UTC, 2_000) == line
 
 
 # ── overflow ─────────────────────────────────────────────────────────────────

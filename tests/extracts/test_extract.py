@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.extracts.extract import extract, quotes_of_talk
+from recalld.supervisor.extracts.extract import extract
 from recalld.supervisor.extracts.sentences import cut
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_summary, render_summary
@@ -85,28 +85,6 @@ def test_extract_has_each_time_of_a_speaker_in_a_bullet_of_its_own():
 )
 def test_question_stands_with_its_own_time_before_its_answer(asked, answer, bullet):
     assert quoted(("assistant", asked), ("user", answer)) == [bullet]
-
-
-@pytest.mark.parametrize(
-    ("said", "lines"),
-    [
-        ([("user", "改到周五。"), ("user", "报价 860。")], ["用户：改到周五。", "报价 860。"]),
-        (
-            [("assistant", "几点见？"), ("user", "八点。"), ("user", "报价 860。")],
-            ["助手：几点见？ → 用户：八点。", "报价 860。"],
-        ),
-        (
-            [("user", "The gateway moved to Friday.\nAt four..."), ("user", "thanks!")],
-            ["user: The gateway moved to Friday. At four..."],
-        ),
-        ([("user", "你好呀")], []),
-    ],
-)
-def test_quotes_of_a_talk_have_the_words_alone(said, lines):
-    messages = [
-        {"role": role, "content": text, "createdAt": f"2026-06-20T09:0{n}:00.000Z"} for n, (role, text) in enumerate(said)
-    ]
-    assert quotes_of_talk(messages, SHANGHAI, 2_000).splitlines() == lines
 
 
 def words_of(text):
