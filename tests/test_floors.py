@@ -40,7 +40,6 @@ HOMES: Final = {
     "opencc": {"recalld.supervisor.text.chinese"},
     "pypinyin": {"recalld.supervisor.text.chinese"},
     "Stemmer": {"recalld.supervisor.text.tokenizer"},
-    "regex": {"recalld.supervisor.text.snippet"},
     "tantivy": {"recalld.supervisor.index.engine"},
     "rank_bm25": {"recalld.supervisor.index.ranking"},
     "numpy": {

@@ -1,8 +1,8 @@
 """
 Snippets of a text: the part around the terms that were searched for, never cut inside what a person sees as one character.
 
-Such a character is a grapheme cluster of Unicode (UAX 29), found by the library regex, which is loaded only when two characters
-may join. Positions are code points.
+Such a character may be several of Unicode (a grapheme cluster, UAX 29): a letter with its marks, a flag, a family. In doubt two
+characters stay together. Positions are code points.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .chinese import to_simplified
 from .lazy_re import lazy_re
 from .tokenizer import HAN
 
-if TYPE_CHECKING:
-    import regex
-
-#: Unicode categories whose characters never join each other: cased letters, numbers, punctuation, blanks, controls.
-_SEPARATE: Final = frozenset("Lu Ll Lt Nd Nl No Pc Pd Ps Pe Pi Pf Po Sc Sm Zs Zl Zp Cc".split())  # noqa: SIM905 - read as a list
+#: What joins the character before it, beside marks: joiners, skin tones, tags, vowels and finals of Hangul; and what joins the
+#: next one, beside signs that cut off a vowel, as in Devanagari: a joiner, number signs of Arabic. Two of the last are a flag.
+_JOINS_BEFORE: Final = lazy_re("[\u200c\u200d\u1160-\u11ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+_JOINS_NEXT: Final = lazy_re("[\u200d\u0600-\u0605]")
+_VIRAMA: Final = 9  # of `unicodedata.combining`
+_FLAG_LETTERS: Final = lazy_re("[\U0001f1e6-\U0001f1ff]+")
 #: Full-width forms, and the one letter whose lower case has two characters: translating them keeps positions.
 _FOLDED: Final[Mapping[int, int | str]] = {**{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}, 0x130: "i"}
 _LATIN: Final = lazy_re(r"[A-Za-z0-9]+")
@@ -55,13 +55,15 @@ def is_grapheme_boundary(text: str, at: int) -> bool:
     if not 0 < at < len(text):
         return True
     before, here = text[at - 1], text[at]
-    if _is_separate(before) and _is_separate(here):
-        return not (before == "\r" and here == "\n")
-    if "\ud800" <= before <= "\udbff" and "\udc00" <= here <= "\udfff":
+    if before.isascii() and here.isascii():
+        return before + here != "\r\n"
+    if _JOINS_BEFORE.match(here) or unicodedata.category(here).startswith("M"):
         return False
-    # subtle: regex looks back before the position where it starts, so that flags are counted from the first one in a row
-    cluster = _grapheme().match(text, at - 1, at + 1)
-    return cluster is not None and cluster.end() == at
+    if _JOINS_NEXT.match(before) or unicodedata.combining(before) == _VIRAMA:
+        return False
+    if _FLAG_LETTERS.match(here):
+        return all((at - flags.start()) % 2 == 0 for flags in _FLAG_LETTERS.finditer(text) if flags.start() < at < flags.end())
+    return not ("\ud800" <= before <= "\udbff" and "\udc00" <= here <= "\udfff")
 
 
 def snippet_span(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
@@ -185,16 +187,3 @@ def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:
         if worth > most:
             best, most = span, worth
     return best[0][0], max(end for _, end, _ in best)
-
-
-def _is_separate(char: str) -> bool:
-    """Return whether the character never joins another of these; Chinese and kana are among them, so regex is rarely needed."""
-    category = unicodedata.category(char)
-    return category in _SEPARATE or ("\u3041" <= char <= "\u9fff" and category in {"Lo", "Lm"})
-
-
-@cache
-def _grapheme() -> regex.Pattern[str]:
-    import regex  # 9 ms, which few commands need
-
-    return regex.compile(r"\X")

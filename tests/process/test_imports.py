@@ -31,7 +31,6 @@ HEAVY = {
     "httpx2",
     "watchdog",
     "rich",
-    "regex",
     "pytest",
     "asyncio",
     "unittest",
