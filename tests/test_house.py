@@ -29,22 +29,22 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_383, goal=2_300),
+    Room("supervisor/text", most=2_292, goal=2_300),
     Room("supervisor/storage", most=2_195, goal=1_900),
     Room("supervisor/protocol", most=4_712, goal=4_100),
     Room("supervisor/archive", most=3_900, goal=3_900),
-    Room("supervisor/extracts", most=741, goal=950),
+    Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_849, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_592, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_570, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_444, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_431, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_366, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_301,
         goal=950,
     ),
-    Room("supervisor/host", most=2_398, goal=2_200),
+    Room("supervisor/host", most=2_395, goal=2_200),
     Room("supervisor/checks", most=2_878, goal=2_100),
     Room("supervisor/importing", most=2_457, goal=1_400),
     Room("supervisor/operations", most=1_718, goal=1_800),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_603, goal=48_000)
+ALL: Final = Room("all", most=52_465, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=50_149, goal=48_000)
+OF_TESTS: Final = Room("tests", most=50_138, goal=48_000)
 
 
 def _lines(path: Path) -> int:
