@@ -7,7 +7,6 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection
 from dataclasses import asdict, fields, replace
 from datetime import date, datetime, timedelta
@@ -113,24 +112,13 @@ def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
 
 
 def provider_state(task_queue: TaskQueue) -> ProviderState:
-    """Return what is known of the provider; a field that can't be read counts as absent."""
-    raw, state = task_queue.recorded(PROVIDER), ProviderState()
-    if isinstance(raw.get("answers"), dict):
-        raw = {**raw, "answers": {model: account for model, account in raw["answers"].items() if _is_account(account)}}
-    for part in fields(ProviderState):
-        name = wire_name(part.name)
-        is_negative = isinstance(raw.get(name), int) and raw[name] < 0
-        with contextlib.suppress(ValueError):
-            read = read_record(ProviderState, {} if is_negative or name not in raw else {part.name: raw[name]})
-            state = replace(state, **{part.name: getattr(read, part.name)})
+    """Return what is known of the provider: nothing where its file has a field that is none."""
+    raw = task_queue.recorded(PROVIDER)
+    try:
+        state = read_record(ProviderState, raw, wire_name)
+    except ValueError:
+        return ProviderState()
     return replace(state, reason=restored(state.reason, raw.get("reasonText")))
-
-
-def _is_account(raw: object) -> bool:
-    with contextlib.suppress(ValueError):
-        account = read_record(Verdicts, raw)
-        return min([account.accepted, *account.refused.values()]) >= 0
-    return False
 
 
 def configured_state(task_queue: TaskQueue, endpoint: Endpoint) -> ProviderState:

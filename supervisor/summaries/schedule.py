@@ -273,7 +273,7 @@ class Backoff:
         >>> third.attempts, str(third.next_at)
         (3, '2026-02-01 00:00:00')
         """
-        wait = waits[self.attempts] if self.attempts < len(waits) else BACKLOG_INTERVAL
+        wait = waits[self.attempts] if 0 <= self.attempts < len(waits) else BACKLOG_INTERVAL
         return replace(self, attempts=self.attempts + 1, failed_at=now, next_at=now + max(wait, least))
 
     def is_over(self, now: datetime) -> bool:

@@ -18,7 +18,7 @@ from recalld.supervisor.conversation.sessions import session_group
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.llm import load_template
 from recalld.supervisor.storage.errors import NoSummary
-from recalld.supervisor.summaries.llm_state import note_answer, provider_state
+from recalld.supervisor.summaries.llm_state import note_answer
 from recalld.supervisor.summaries.model import QueuedModel
 from recalld.supervisor.summaries.schedule import Verdicts
 from recalld.worker.desk import FolderDesk
@@ -56,13 +56,6 @@ def test_status_says_by_model_what_became_of_its_answers(world):
     assert [str(one) for one in told if "larger model" in str(one)] == [
         "of the last answers of qwen3:8b (21) most were refused (20), and extracts stand in their place: `recalld status --all` says why. A larger model, or none, serves you better."
     ]
-
-
-def test_provider_state_keeps_the_accounts_next_to_a_spoiled_one(world):
-    sound = {"accepted": 2, "refused": {"太短": 1}, "recent": "aar"}
-    spoiled = {"甲": 5, "乙": {"accepted": -1}, "丙": {"refused": {"太短": -1}}, "丁": {"accepted": "2"}}
-    world.ws.task_queue.record("provider", {"answers": {**spoiled, "戊": sound}})
-    assert provider_state(world.ws.task_queue).answers == {"戊": Verdicts(**sound)}
 
 
 class Scribe:
