@@ -34,7 +34,7 @@ ROOMS: Final = (
     Room("supervisor/protocol", most=4_712, goal=4_100),
     Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
-    Room("supervisor/summaries", most=1_849, goal=1_850),
+    Room("supervisor/summaries", most=1_837, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_570, goal=8_000),
     Room("supervisor/longterm", most=1_041, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_431, goal=2_300),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_465, goal=48_000)
+ALL: Final = Room("all", most=52_453, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=50_138, goal=48_000)
+OF_TESTS: Final = Room("tests", most=50_131, goal=48_000)
 
 
 def _lines(path: Path) -> int:
