@@ -133,7 +133,8 @@ def choose(lines: Sequence[Line], budget: int, kind: Kind) -> list[Line]:
         return line.weight * (new + line.cues * gain) / length / (1 + _DAYS_SHARE * of_its_day)
 
     taken = set[int]()
-    heap = [(-worth(i), i) for i in range(len(lines))]
+    last_said = {(line.who, line.words): i for i, line in enumerate(lines)}
+    heap = [(-worth(i), i) for i in last_said.values()]
     heapq.heapify(heap)
     while heap:
         _, i = heapq.heappop(heap)
