@@ -50,7 +50,6 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
         question_before = _question_of(before, block, kept[0], language) if before and kept else ""
         for i, text in enumerate(parts):
             question = question_before if i == 0 else ""
-            shown = f"{question} {text}" if question else text
             lines.append(
                 Line(
                     place=len(lines),
@@ -63,7 +62,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     asked_at=local(before.created_at, zone) if before and question else None,
                     weight=weight(text, question, person=is_person),
                     cues=cue_worth(text),
-                    words=tuple(dict.fromkeys(token for _, token in spelled(shown))),
+                    words=tuple(dict.fromkeys(token for _, token in spelled(f"{question} {text}"))),
                     opens=i == 0 or block.role in NOBODY,
                     closes=i == len(parts) - 1 or block.role in NOBODY,
                 )

@@ -27,7 +27,7 @@ ENGLISH: Final = frozenset(words_of(_DATA / "stop_words.en.txt"))
 
 
 #: Stored in every index; an index with another version of the tokens has to be rebuilt.
-VERSION: Final = 8
+VERSION: Final = 9
 
 #: Han characters with 々 and 〇, for use in a character class.
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -51,7 +51,6 @@ _BARE: Final = str.maketrans(
 _VERSION_LIKE: Final = lazy_re(r"v?\d+(?:[.-]\d+)+")  # its parts alone mean nothing
 _HYPHENED: Final = lazy_re(r"[a-z]{1,8}-[a-z]{1,8}")  # Wi-Fi, e-mail, check-in: also written as one word
 _NUMBERED: Final = lazy_re(r"([a-z]{2,})(\d{1,4})")  # iPhone15, PostgreSQL16: also written with a blank
-_FEAST: Final = lazy_re(r"双(1[12])(?!\d)")  # 双11 is 双十一
 _CLITIC: Final = lazy_re(r"'(?:s|m|re|ve|ll|d)$")
 
 
@@ -63,13 +62,6 @@ def _word(letter: str) -> str:
     return rf"(?P<word>{letter}+(?:(?:[.'’\-]|_+){letter}+)*(?:\+\+|\#(?!\w))?)"
 
 
-#: Before 改 where it says what something became: 家教改八点, 车改停到.
-#: 更改到 is one verb. And before 叫 behind an animal: 猫叫土豆.
-_CHANGE: Final = lazy_re(
-    "(?<=[^修更批涂篡悔整删窜串撺劳土])"
-    r"(?=改[到成在为停放住约去用订由叫坐乘走吃喝穿买送寄发每周星礼下上明后早晚中零一二两三四五六七八九十\d])"
-    "|(?<=[猫狗鸡猪鸭鸟蛙])(?=叫)"
-)
 _PIECE: Final = lazy_re(f"(?P<han>[{HAN}]+)|(?P<paired>[{_PAIRED}]+)|{_THOUSANDS}|{_word(_LETTER)}")
 #: The same for a text in ASCII, compiled in a tenth of the time.
 _ASCII_PIECE: Final = lazy_re(f"{_THOUSANDS}|{_word('[A-Za-z0-9]')}")
@@ -96,12 +88,11 @@ def spelled(text: str, *, whole: bool = True) -> Iterator[tuple[str, str]]:
     *whole*: Chinese words are whole, and a name that is not in the dictionary is one word if jieba guesses so. Index and query
     do not guess: a guess depends on the words around it, while single characters always match.
     """
-    known = _FEAST.sub(lambda match: f"双十{'一二'[int(match[1]) - 11]}", unicodedata.normalize("NFKC", text))
-    for match in _pieces(known):
+    for match in _pieces(unicodedata.normalize("NFKC", text)):
         word = match[0]
         match match.lastgroup:
             case "han":
-                yield from _han_words(word, known[match.end() : match.end() + 1], whole=whole)
+                yield from _han_words(word, whole=whole)
             case "paired":
                 yield from ((word, pair) for pair in _pairs(word))
             case "thousands":
@@ -181,18 +172,11 @@ def _pairs(run: str) -> list[str]:
     return [folded[i : i + 2] for i in range(len(folded) - 1)] or [folded]
 
 
-def _han_words(run: str, after: str, *, whole: bool) -> Iterator[tuple[str, str]]:
-    """
-    Yield each word of a run as written and as its token, which differ where the run is traditional Chinese.
-
-    A run is cut in two before a change, which the character *after* it may tell, and before what an animal is called: jieba
-    makes 车改, a reform, of 车改停到, and 猫叫, a mewing, of 猫叫土豆.
-    """
+def _han_words(run: str, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """Yield each word of a run as written and as its token, which differ where the run is traditional Chinese."""
     known = to_simplified(run)
-    parts = _CHANGE.split(known + after)
-    parts[-1] = parts[-1].removesuffix(after)
     at = 0
-    for word in (word for part in parts for word in (cut_whole(part) if whole else cut_for_search(part))):
+    for word in cut_whole(known) if whole else cut_for_search(known):
         written = run[at : at + len(word)] if whole and len(known) == len(run) else word
         at += len(written)
         if word not in CHINESE:

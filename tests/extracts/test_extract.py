@@ -241,12 +241,6 @@ def test_extract_has_what_is_amended_at_once_and_what_it_amends(said, noted, ame
     assert amended in text
 
 
-def test_month_has_the_change_of_what_it_quotes():
-    said = ("team meeting is Tuesday at 3", "parents meeting is on the 5th", "meeting moved to the 7th")
-    assert len(quoted(*(("user", text) for text in said), kind="month", every=timedelta(days=3))) == len(said)
-
-
 def test_month_has_what_was_said_on_many_days_once():
-    said = [("user", "the bins go out on Tuesday at 7")] * 5
-    (bullet,) = quoted(*said, kind="month", every=timedelta(days=1))
+    (bullet,) = quoted(*[("user", "the bins go out on Tuesday at 7")] * 5, kind="month", every=timedelta(days=1))
     assert bullet.startswith("- 06-24 ")

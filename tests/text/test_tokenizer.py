@@ -16,7 +16,6 @@ from recalld.supervisor.text.tokenizer import tokens
     ("said", "asked"),
     [
         ("我对花生过敏，周棠也是", "花生"),
-        ("今天车改停到C区26了", "车停哪里"),  # jieba's words are 车改, a reform of car pools,
         ("装的是 Python 3.11，不是 3.12", "3.11"),
         ("这段用 C++ 写，那段用 C#", "C++ 的那段"),
         ("改了 retryBackoff 的默认值", "backoff"),
