@@ -29,7 +29,7 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_292, goal=2_300),
+    Room("supervisor/text", most=2_276, goal=2_300),
     Room("supervisor/storage", most=2_195, goal=1_900),
     Room("supervisor/protocol", most=4_712, goal=4_100),
     Room("supervisor/archive", most=3_900, goal=3_900),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_453, goal=48_000)
+ALL: Final = Room("all", most=52_437, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=50_131, goal=48_000)
+OF_TESTS: Final = Room("tests", most=50_130, goal=48_000)
 
 
 def _lines(path: Path) -> int:
