@@ -36,6 +36,7 @@ MOST_LONG_TERM: Final = 8 << 20
 MOST_MODEL: Final = 64 << 20
 #: Paths that need no token: they show nothing of the memory.
 OPEN_PATHS: Final = frozenset({"/healthz", "/session"})
+#: Where the files of the page are: a browser keeps them, and asks each time whether they are the same.
 STATIC: Final = "/static/"
 #: Where the long-term file is saved as a whole.
 LONG_TERM_PATHS: Final = frozenset({"/api/memory/long-term", "/api/replace_long_term", "/long-term"})
@@ -57,6 +58,7 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_STATIC_HEADERS: Final = {**_HEADERS, "Cache-Control": "no-cache"}
 
 
 class Gate:
@@ -80,7 +82,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 begun = True
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in (_STATIC_HEADERS if request.url.path.startswith(STATIC) else _HEADERS).items():
                     headers.setdefault(name, value)
             await send(message)
 

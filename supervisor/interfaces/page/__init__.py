@@ -11,19 +11,19 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
+from ..http.gate import STATIC
 from ..http.site import Site
 from . import archive, memory
-from .views import STATIC, View, static_file
+from .views import HERE, View
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-#: How long a browser keeps a file whose address has its digest.
-_KEPT_S: Final = 365 * 24 * 3600
 _TABLE: Final[tuple[tuple[str, Callable[[View], Awaitable[Response]], tuple[str, ...]], ...]] = (
     ("/", memory.today, ("GET",)),
     ("/file-now", memory.file_now, ("POST",)),
@@ -46,7 +46,7 @@ def routes(site: Site) -> list[BaseRoute]:
         return await show(View(site, request))
 
     pages: list[BaseRoute] = [Route(path, partial(answer, show), methods=[*methods]) for path, show, methods in _TABLE]
-    return [*pages, Route("/static/{name}", _static)]
+    return [*pages, Mount(STATIC.rstrip("/"), StaticFiles(directory=HERE / "static"))]
 
 
 def problem(site: Site, request: Request, status: int, sentence: str) -> Response:
@@ -55,12 +55,3 @@ def problem(site: Site, request: Request, status: int, sentence: str) -> Respons
     name = "gate.html" if status == 401 else "problem.html"
     # a token that was sent by hand, without scripts, was wrong
     return view.shown(name, status=status, sentence=sentence, status_code=status, was_wrong=request.url.path == "/session")
-
-
-async def _static(request: Request) -> Response:
-    name = request.path_params["name"]
-    if name not in STATIC:
-        return PlainTextResponse("not found\n", 404)
-    data, digest = static_file(name)
-    kept = f"public, max-age={_KEPT_S}, immutable" if request.query_params.get("v") == digest else "no-cache"
-    return Response(data, media_type=STATIC[name], headers={"Cache-Control": kept, "ETag": f'"{digest}"'})

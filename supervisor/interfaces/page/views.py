@@ -6,8 +6,6 @@ Templates escape everything: texts of the page, and their fields unless these ar
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -28,18 +26,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 HERE: Final = Path(__file__).parent
-#: htmx as it was released (0BSD).
-HTMX: Final = "htmx-2.0.11.min.js"
-#: The files that need no token, and their types.
-STATIC: Final[Mapping[str, str]] = {
-    "page.css": "text/css; charset=utf-8",
-    "dark.css": "text/css; charset=utf-8",
-    HTMX: "text/javascript; charset=utf-8",
-    "memory.js": "text/javascript; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
-    "gate.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-}
 #: The pages in the order of the navigation: the code of each, and its address.
 PAGES: Final = (
     ("today", "/"),
@@ -49,18 +35,6 @@ PAGES: Final = (
     ("sessions", "/sessions"),
     ("health", "/health"),
 )
-
-
-@cache
-def static_file(name: str) -> tuple[bytes, str]:
-    """Return the bytes of a file of STATIC, and their digest."""
-    data = (HERE / "static" / name).read_bytes()
-    return data, hashlib.sha256(data).hexdigest()[:16]
-
-
-def static_url(name: str) -> str:
-    """Return the address of a file, with its digest, so that a browser keeps it for as long as it is the same."""
-    return f"/static/{name}?v={static_file(name)[1]}"
 
 
 @cache
@@ -82,7 +56,7 @@ def _environment() -> Environment:
         line=wording.line_html,
         excerpt=wording.excerpt_html,
     )
-    environment.globals.update(static_url=static_url, HTMX=HTMX, PAGES=PAGES, names=wording.NAMES, msgid=msgid)
+    environment.globals.update(PAGES=PAGES, names=wording.NAMES, msgid=msgid)
     return environment
 
 
