@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..storage.texts import Text
-from ..text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from ..index.hit import Hit, SearchResult
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from ..text.language import Language
     from ..workspace import Workspace
 
-#: The key in recalld.toml, before any section.
-_LANGUAGE: Final = lazy_re(r"""(?:(?![ \t]*\[)[^\n]*\n)*?[ \t]*language[ \t]*=[ \t]*["'](auto|zh|en)["']""")
 #: Locales that name no language.
 _NO_LANGUAGE: Final = frozenset({"", "C", "POSIX"})
 #: What is written into the recalld.toml of a Chinese memory, before what is there.
@@ -46,26 +43,15 @@ def _locale(environ: Mapping[str, str]) -> str:
 
 
 def setting_at(root: Path, environ: Mapping[str, str]) -> str:
-    """Return what `language` is set to in the workspace at *root*, which is not open, and in which anything may be wrong."""
+    """Return what `language` is set to in the workspace at *root*, which is not open; "auto" where its file can't be read."""
+    import tomllib
+
     from ..storage.disk import read_outside
 
-    toml = None
+    tables: dict[str, object] = {}
     with suppress(OSError, ValueError, RuntimeError):
-        toml = read_outside(root.expanduser().absolute() / "recalld.toml")
-    return language_key(toml, environ)
-
-
-def language_key(toml: bytes | None, environ: Mapping[str, str]) -> str:
-    r"""
-    Return what `language` is set to in a configuration in which anything else may be wrong; "auto" if it is not set.
-
-    No other key is looked at: who wants a page of help does not wait for all of them.
-
-    >>> language_key(b'language = "zh"\n[recall\n', {})
-    'zh'
-    """
-    given = _LANGUAGE.match(toml.decode("utf-8-sig", "replace")) if toml else None
-    return environ.get("RECALLD_LANGUAGE") or (given[1] if given else "auto")
+        tables = tomllib.loads(read_outside(root.expanduser().absolute() / "recalld.toml").decode("utf-8-sig"))
+    return environ.get("RECALLD_LANGUAGE") or str(tables.get("language", "auto"))
 
 
 def keep_language(ws: Workspace, environ: Mapping[str, str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.host.lock import supervisor_lock
-from recalld.supervisor.interfaces.wording import keep_language, language_key, spoken_language
+from recalld.supervisor.interfaces.wording import keep_language, setting_at, spoken_language
 from tests.world import message
 
 CHINESE = ("我对花生过敏", "周五修锅炉", "Rex is at the vet", "明天几点？")
@@ -30,18 +30,20 @@ def test_spoken_language_is_the_setting_then_the_locale_then_english(setting, en
 @pytest.mark.parametrize(
     ("toml", "environ", "language"),
     [
-        (b'language = "zh"', {}, "zh"),
-        ("# 注释\n\n  language='zh'  # 中文\n[recall\n".encode(), {}, "zh"),
         (b'x = 1\nlanguage = "zh"\n[recall]\nmax_hit = 3\n', {}, "zh"),
+        (b'language = "zh"\n[recall\n', {}, "auto"),
         (b'[recall]\nlanguage = "zh"\n', {}, "auto"),
         (b'language = "zh"', {"RECALLD_LANGUAGE": "en"}, "en"),
-        (b"\xff\x00", {}, "auto"),
-        (None, {"RECALLD_LANGUAGE": "zh"}, "zh"),
-        (None, {}, "auto"),
+        (b"\xff\x00", {"RECALLD_LANGUAGE": "zh"}, "zh"),
     ],
 )
-def test_language_key_is_read_from_a_wrong_configuration(toml, environ, language):
-    assert language_key(toml, environ) == language
+def test_language_of_a_closed_workspace_is_read_from_its_file(tmp_path, toml, environ, language):
+    (tmp_path / "recalld.toml").write_bytes(toml)
+    assert setting_at(tmp_path, environ) == language
+
+
+def test_language_without_a_workspace_is_that_of_the_locale(tmp_path):
+    assert setting_at(tmp_path / "missing", {}) == "auto"
 
 
 @pytest.fixture
