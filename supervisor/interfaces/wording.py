@@ -44,13 +44,14 @@ def _locale(environ: Mapping[str, str]) -> str:
 
 def setting_at(root: Path, environ: Mapping[str, str]) -> str:
     """Return what `language` is set to in the workspace at *root*, which is not open; "auto" where its file can't be read."""
-    import tomllib
-
     from ..storage.disk import read_outside
 
     tables: dict[str, object] = {}
     with suppress(OSError, ValueError, RuntimeError):
-        tables = tomllib.loads(read_outside(root.expanduser().absolute() / "recalld.toml").decode("utf-8-sig"))
+        toml = read_outside(root.expanduser().absolute() / "recalld.toml").decode("utf-8-sig")
+        import tomllib  # only now: who wants a page of help does not wait for it
+
+        tables = tomllib.loads(toml)
     return environ.get("RECALLD_LANGUAGE") or str(tables.get("language", "auto"))
 
 

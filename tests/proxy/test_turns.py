@@ -241,7 +241,7 @@ def test_request_without_the_token_is_401_in_the_words_of_the_protocol(proxied: 
     ("setting", "locale", "sentence"),
     [
         ("auto", "C.UTF-8", "the model server"),
-        ("auto", "zh_CN.UTF-8", "连不上模型服务器"),
+        ("auto", "zh_CN.UTF-8", "模型服务器"),
         ("en", "zh_CN.UTF-8", "the model server"),
     ],
 )
@@ -254,9 +254,7 @@ def test_server_that_is_away_is_502_in_the_configured_language(proxied: Proxied,
     assert proxied.kept(1) == [("user", QUESTION)]
 
 
-@pytest.mark.parametrize(
-    ("reply", "status", "words"), [(DROPS, 502, "has closed the connection without an answer"), (MUTE, 504, "within 1 s")]
-)
+@pytest.mark.parametrize(("reply", "status", "words"), [(DROPS, 502, "gave no answer"), (MUTE, 504, "within 1 s")])
 def test_server_that_gives_no_answer_is_not_told_to_be_started(proxied: Proxied, reply, status, words):
     proxied.configure('[llm]\ntimeout = "1s"\n')
     proxied.play(reply)

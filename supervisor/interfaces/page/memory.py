@@ -14,12 +14,12 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
+from ...checks.check import Finding, State
 from ...longterm.lines import cut, filled, parse_entry
 from ...operations.days import DayCount
 from ...operations.history import MOST_SESSIONS
 from ...storage.errors import BadRequest, StaleText
 from .views import View, go, own_address
-from .wording import mend
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -35,6 +35,7 @@ _NEWEST: Final = 8
 async def today(view: View) -> Response:
     """Show the page."""
     state = await view.ask("status")
+    states: tuple[State, State] = ("good", "odd") if state.is_well else ("bad", "bad")
     counted = await view.ask("days")
     present = view.site.workspace.today(view.site.clock())
     last, newest = counted.days[-1] if counted.days else None, None
@@ -44,8 +45,7 @@ async def today(view: View) -> Response:
     return await view.show(
         "today.html",
         "today",
-        verdict=[(sentence, mend(sentence)) for sentence in state.sentences],
-        is_well=state.is_well,
+        verdict=[Finding(states[n > 0], sentence) for n, sentence in enumerate(state.sentences)],
         facts=state.facts,
         counts=next((count for count in counted.days if count.day == present), None),
         strip=_strip(counted.days, present),

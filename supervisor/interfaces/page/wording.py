@@ -133,12 +133,6 @@ def moment_text(at: datetime | str, zone: tzinfo, language: Language) -> str:
     return f"{day_text(moment.date(), language)}{' ' if language == 'zh' else ', '}{moment:%H:%M}"
 
 
-def mend(sentence: str) -> str:
-    """Return the command that mends a fault, "" if its sentence names none."""
-    match = _COMMAND.search(sentence)
-    return match[1] if match else ""
-
-
 def sentence_html(text: str) -> Markup:
     """
     Return a sentence of recalld with its commands as code; whatever is in it is text, and a text of the page is markup already.

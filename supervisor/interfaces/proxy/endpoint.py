@@ -316,14 +316,8 @@ def _refusal(error: Exception, where: str, seconds: int) -> HTTPException:
             seconds=seconds,
         )
         return HTTPException(504, why)
-    if isinstance(error, (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError)):
-        why = Text(
-            "the model server at {where} has closed the connection without an answer; it may not take this request, or it was started again: ask again, and look into its log.",
-            where=where,
-        )
-        return HTTPException(502, why)
     why = Text(
-        "the model server at {where} can't be reached ({kind}); start it, or set `upstream` below `[serve]` in recalld.toml.",
+        "the model server at {where} gave no answer ({kind}): see whether it runs, and what its log says; its address is `upstream` below `[serve]` in recalld.toml.",
         where=where,
         kind=type(error).__name__,
     )
