@@ -80,7 +80,7 @@ def main() -> None:
         with served(root) as supervisor:
             early: list[float] = []
             deadline = time.monotonic() + 600
-            while json.loads(supervisor.ask("index", "status", "--json"))["files"] == 0:
+            while not json.loads(supervisor.ask("search", "--json", "backup")):
                 assert time.monotonic() < deadline
                 early.append(context_ms(root, len(early), asked[len(early) % len(asked)]))
             if early:

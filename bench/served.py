@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from recalld.supervisor.interfaces.locate import folder_id
+from recalld.supervisor.interfaces.locate import PROTOCOL, folder_id
 
 #: RECALLD_* of whoever runs the benchmark stay out of it; modules are compiled once, as where a package is installed.
 ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}
@@ -49,9 +49,10 @@ class Served:
         """Return what the command prints when the supervisor runs it; one question, one connection, as the command does."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.connect(str(self.root / ".recalld" / "socket"))
-            request = {"version": 3, "argv": argv, "env": {}, "folder": folder_id(str(self.root))}
-            line.sendall(json.dumps(request).encode() + b"\n")
-            answer: dict[str, Any] = json.loads(b"".join(iter(lambda: line.recv(1 << 16), b"")))
+            asked = {"op": "command", "request": {"argv": argv, "env": {}}, "caller": {}}
+            line.sendall(json.dumps({"version": PROTOCOL, **asked, "folder": folder_id(str(self.root))}).encode() + b"\n")
+            _, _, data = b"".join(iter(lambda: line.recv(1 << 16), b"")).partition(b"\n")  # the first line acknowledges
+            answer: dict[str, Any] = json.loads(data)
         assert answer["code"] == 0, answer["err"]
         return str(answer["out"])
 
@@ -97,7 +98,7 @@ def served(
         began = time.monotonic()
         while True:
             with contextlib.suppress(OSError, ValueError):
-                here.ask("index", "status")
+                here.ask("search", "backup")
                 break
             assert process.poll() is None, "the supervisor has ended"
             assert time.monotonic() - began < WAIT_S, "the supervisor never answers"

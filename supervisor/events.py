@@ -102,7 +102,6 @@ EVENTS: Final[Mapping[str, str]] = {
     "backend_failed": msgid("memories can't be found by meaning; their words alone are searched"),
     "backend_back": msgid("memories are found by meaning again"),
     "clock_jump": msgid("the clock was set; no step that goes by age begins for a while"),
-    "supervisor_mute": msgid("the supervisor does not respond; commands do their work themselves"),
     "degraded": msgid("the disk or the system refuses; recalld waits and tries again"),
     "recovered": msgid("nothing is refused any more"),
     "port_refused": msgid("the port of `[serve]` can't be used; the supervisor runs on without HTTP, and tries again"),
@@ -120,7 +119,7 @@ _WARNINGS: Final = frozenset(
         *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
         *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "provider_paused", "recall_failed"),
         *("pool_waits", "replies_spent", "reply_failed", "hook_failed", "proxy_failed", "summary_failed"),
-        *("port_refused", "source_refused", "supervisor_mute", "task_put_back", "watch_lost"),
+        *("port_refused", "source_refused", "task_put_back", "watch_lost"),
     )
 )
 #: After these events each state that lasts is reported again.

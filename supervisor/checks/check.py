@@ -67,8 +67,8 @@ class Look:
     """
     A look at a workspace: what the checks read, and what one check found out for the others.
 
-    *ask* returns the version of the supervisor that listens at the socket, "" if it is too old to report one, None if nobody
-    listens; TimeoutError if it does not respond. *version* returns the installed version.
+    *ask* returns the version of the supervisor at the socket, "" if it does not respond or is too old to report one, None if
+    there is no socket. *version* returns the installed version.
     """
 
     ws: Workspace

@@ -207,19 +207,15 @@ def hooks(look: Look) -> Faults:
 
 def supervisor(look: Look) -> Faults:
     """Yield a fault if the running supervisor does not respond, or is not of the installed version."""
-    if not look.is_running:
-        return
-    try:
-        runs = look.ask()
-    except TimeoutError:
+    runs = look.ask() if look.is_running else None
+    if runs == "":
         yield bad(
-            "the supervisor does not respond at its socket, and commands are slower without it; {mend}.", mend=_restart(look)
+            "the supervisor does not respond at its socket, or is an older recalld, and commands are slower without it; {mend}.",
+            mend=_restart(look),
         )
-        return
-    if runs is not None and runs != look.version():
-        old = runs or Text("an older recalld")
+    elif runs and runs != look.version():
         yield bad(
-            "the supervisor runs as {old}, and {new} is installed; {mend}.", old=old, new=look.version(), mend=_restart(look)
+            "the supervisor runs as {old}, and {new} is installed; {mend}.", old=runs, new=look.version(), mend=_restart(look)
         )
 
 

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 #: The version of the socket's protocol (cli.md).
 PROTOCOL: Final = 4
-#: Seconds to wait for the acknowledgement, which a supervisor that is stopped or hangs never sends.
+#: Seconds to wait for the acknowledgement, which a supervisor that is stopped or hangs never sends; for its version longer.
 _ACKNOWLEDGE_S: Final = 0.25
-#: The `op` of a request that calls a model's tool; it is not an operation.
+_VERSION_S: Final = 2.0
+#: The `op` of a request that calls a model's tool, runs a command, or asks for the version; these are no operations.
 TOOL: Final = "tool"
+COMMAND: Final = "command"
+VERSION: Final = "version"
 #: The command of a client's hook, and the `op` of its request, which is no operation either.
 HOOK: Final = "hook"
 #: The most bytes of a request.
@@ -125,22 +128,29 @@ def page_address(host: str, port: int) -> str:
     return f"http://[{shown_host}]:{port}" if ":" in shown_host else f"http://{shown_host}:{port}"
 
 
-def ask_supervisor(root: str, fields: dict[str, Any], take_s: float = _ACKNOWLEDGE_S) -> tuple[dict[str, Any] | None, bool]:
-    """
-    Return the answer of the workspace's supervisor to a request of these *fields*, and whether one runs and does not respond.
+def running_version(root: str) -> str | None:
+    """Return what `--version` printed when the workspace's supervisor began; None where no socket is, "" without an answer."""
+    if not socket_path(root):
+        return None
+    return str((ask_supervisor(root, {"op": VERSION, "request": {}, "caller": {}}, _VERSION_S) or {}).get("answer", ""))
 
-    It responds within *take_s*, and answers within the time that it then announces. The answer is None if there is none, as
-    where no supervisor runs, or where it refuses the request, which then has to be done in this process.
+
+def ask_supervisor(root: str, fields: dict[str, Any], take_s: float = _ACKNOWLEDGE_S) -> dict[str, Any] | None:
+    """
+    Return the answer of the workspace's supervisor to a request of these *fields*; None if there is none.
+
+    It responds within *take_s*, and answers within the time that it then announces. There is no answer where no supervisor
+    runs, where one does not respond, or refuses the request, which then has to be done in this process.
     """
     path = socket_path(root)
     if not path:
-        return None, False
+        return None
     import json
     import socket
 
     request = json.dumps({"version": PROTOCOL, **fields, "folder": folder_id(root)}).encode() + b"\n"
     if len(request) > MAX_REQUEST:
-        return None, False
+        return None
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(take_s)
@@ -149,8 +159,6 @@ def ask_supervisor(root: str, fields: dict[str, Any], take_s: float = _ACKNOWLED
             acknowledged, _, data = line.recv(1 << 16).partition(b"\n")
             line.settimeout(float(json.loads(acknowledged)["within"]))
             answer = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))
-            return answer if isinstance(answer, dict) else None, False
-    except (TimeoutError, BlockingIOError):  # the latter if the socket's backlog is full
-        return None, True
+            return answer if isinstance(answer, dict) else None
     except (OSError, ValueError, KeyError, TypeError):
-        return None, False
+        return None

@@ -26,12 +26,12 @@ from ..storage.errors import SupervisorError
 from ..storage.process import limit_malloc_arenas, on_signals
 from ..text.language import Language
 from ..workspace import Workspace, open_workspace, read_config
-from .cli.call import Once, ServedCall
+from .cli.call import ServedCall
 from .cli.main import run_command
 from .entry import SERVED_COMMANDS
-from .locate import HOOK, TOOL, folder_id, split_workspace
+from .locate import COMMAND, HOOK, TOOL, VERSION, command_of, folder_id, split_workspace, version
 from .output import Render, event_printer
-from .socket_server import Answering, CommandRequest, OperationRequest, Request, serve_socket
+from .socket_server import Answering, Request, serve_socket
 
 if TYPE_CHECKING:
     from ..host.answering import FileTurns
@@ -163,6 +163,14 @@ class Answers:
     def __init__(self, served: Callable[[], Workspace]) -> None:
         self._served = served
         self._changing = threading.Lock()
+        began = version()  # now, since an update of the package would change it
+        #: What is no operation, by its name in a request.
+        self._ways: Mapping[str, Callable[[Request, Workspace], dict[str, Any]]] = {
+            HOOK: self._answer_hook,
+            TOOL: _call_tool,
+            COMMAND: _run,
+            VERSION: lambda *_: {"answer": began},
+        }
 
     @property
     def workspace(self) -> Workspace:
@@ -176,7 +184,7 @@ class Answers:
 
     def within_s(self, request: Request) -> float:
         """Return how long the answer may take, in seconds."""
-        name = request.name
+        name = "inject" if request.name == COMMAND else request.name  # of the commands some may ask the model, as `inject` does
         return find(name).patience_s(self._served().config) if name in NAMES else _WITHIN_S
 
     def answer(self, request: Request) -> dict[str, Any]:
@@ -186,13 +194,9 @@ class Answers:
             raise ValueError("another workspace")
         name = request.name
         with self._changing if _changes(name, request) else contextlib.nullcontext():
-            if isinstance(request, CommandRequest):
-                return _run(request, served)
-            if name == HOOK:
-                return self._answer_hook(request, served)
-            return _call_tool(request, served) if name == TOOL else _perform(request, served)
+            return self._ways.get(name, _perform)(request, served)
 
-    def _answer_hook(self, request: OperationRequest, served: Workspace) -> dict[str, Any]:
+    def _answer_hook(self, request: Request, served: Workspace) -> dict[str, Any]:
         """Return what a client's hook prints; only what it adds waits for other changes."""
         from .hooks.turn import answer
 
@@ -200,25 +204,29 @@ class Answers:
         return {"answer": answer(served, fields, utc_now, keep_fresh=False, changing=self._changing)}
 
 
-def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
-    if request.name not in SERVED_COMMANDS:
+def _run(request: Request, served: Workspace) -> dict[str, Any]:
+    """Return what a command prints, and its exit code."""
+    match request.request:
+        case {"argv": [*words], "env": {**given}}:
+            argv, environ = [*map(str, words)], {str(name): str(value) for name, value in given.items()}
+        case _:
+            raise ValueError("its arguments are missing")
+    if command_of(argv) not in SERVED_COMMANDS:
         raise ValueError("no command of a supervisor")
-    if _settings(request.environ) != _settings(os.environ):
+    if _settings(environ) != _settings(os.environ):
         raise ValueError("another configuration")
-    once = None if request.once is None else Once.of(request.once)
-    argv = list(request.argv)
-    call = ServedCall(argv, request.environ, once, split_workspace(argv)[0], served)
+    call = ServedCall(argv, environ, split_workspace(argv)[0], served)
     code = run_command(call)
     return {"out": "".join(call.out), "err": "".join(call.err), "code": code}
 
 
 def _changes(name: str, request: Request) -> bool:
-    if name == TOOL and isinstance(request, OperationRequest) and isinstance(request.request, dict):
+    if name == TOOL and isinstance(request.request, dict):
         return request.request.get("name") in _CHANGING_TOOLS
     return name in NAMES and find(name).changes
 
 
-def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:
+def _call_tool(request: Request, served: Workspace) -> dict[str, Any]:
     """Return a tool's answer to a model, {text, data, is_error}, for a `recalld mcp` that passes its calls on."""
     from .api import Memory
     from .tools.registry import register_all_tools
@@ -236,7 +244,7 @@ def _call_tool(request: OperationRequest, served: Workspace) -> dict[str, Any]:
         return {"answer": asdict(tools.call(str(given.get("name")), given.get("arguments")))}
 
 
-def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
+def _perform(request: Request, served: Workspace) -> dict[str, Any]:
     """Return the answer of the operation, or its error in the language of the caller."""
     from ..operations.codec import from_json, to_json
 

@@ -1,11 +1,10 @@
 """
-The supervisor's Unix socket, mode 0600 (cli.md): a JSON line in, a command or an operation is run, a JSON line out.
+The supervisor's Unix socket, mode 0600 (cli.md): a JSON line in, an operation is run, a JSON line out.
 
-A request is {version, argv, env, folder, once} for a command, {version, op, request, caller, folder} for an operation. A valid
-request is acknowledged at once, before it runs, so that the client knows that the supervisor responds: the line {"within":
-seconds} says how long the answer may take. A request that can't run here gets no answer, and the client runs the command
-itself. Several requests run at once; none keeps the next from being served. A socket that can't be made is reported: the
-supervisor also works without one.
+A request is {version, op, request, caller, folder}. A valid one is acknowledged at once, before it runs, so that the client
+knows that the supervisor responds: the line {"within": seconds} says how long the answer may take. A request that can't run
+here gets no answer, and the client does its work itself. Several requests run at once; none keeps the next from being served. A
+socket that can't be made is reported: the supervisor also works without one.
 """
 
 from __future__ import annotations
@@ -28,16 +27,12 @@ from ..storage.errors import InternalError
 from ..storage.files import Files
 from ..storage.lenient_json import read_record
 from ..text.record import record
-from .locate import MAX_REQUEST, PROTOCOL, at_socket, command_of, socket_path, version
+from .locate import MAX_REQUEST, PROTOCOL, at_socket
 
 #: Seconds until a request must have arrived: a client has it ready before it connects, but a busy machine may halt it between.
 _READ_S: Final = 2.0
 #: Seconds until a client must have taken the answer.
 _SEND_S: Final = 2.0
-#: The request for the version of the supervisor; a supervisor that is older than this request gives no answer.
-_WHICH: Final = b'{"version": 0}\n'
-#: Seconds that `running_version` waits for a supervisor, which takes no request if it is stopped or hangs.
-_RESPOND_S: Final = 2.0
 #: Seconds until a failed accept is tried again, to wait for the thread at the end, and between two looks for the socket.
 _RETRY_S: Final = 0.1
 _JOIN_S: Final = 1.0
@@ -47,26 +42,7 @@ _MAX_CONNECTIONS: Final = 32
 
 
 @record
-class CommandRequest:
-    """
-    A command to run: its arguments, the client's RECALLD_* variables, and the `folder_id` of its workspace.
-
-    With *once* a message that both supervisor and client add is the same message; None for a command that adds none.
-    """
-
-    argv: tuple[str, ...]
-    environ: Mapping[str, str]
-    folder: tuple[int, ...]
-    once: Any = None
-
-    @property
-    def name(self) -> str:
-        """The command."""
-        return command_of([*self.argv])
-
-
-@record
-class OperationRequest:
+class Request:
     """An operation by its name, its request as JSON, who asks ({session, chat, language}), and the workspace's `folder_id`."""
 
     name: str
@@ -75,9 +51,6 @@ class OperationRequest:
     folder: tuple[int, ...]
 
 
-Request: TypeAlias = CommandRequest | OperationRequest
-#: The fields that have another name in JSON.
-_NAMES: Final = {"environ": "env", "name": "op"}
 Answer: TypeAlias = "Callable[[Request], dict[str, Any]]"
 
 
@@ -138,27 +111,6 @@ def _read_request(line: socket.socket) -> bytes:
     return bytes(data)
 
 
-def running_version(root: str) -> str | None:
-    """
-    Return what `--version` printed when the supervisor of the workspace began; "" if it is too old to report that.
-
-    None if nobody listens at the socket: the lock may be held by `run --until-settled` or `fsck --repair`. TimeoutError if a
-    supervisor listens and takes no request.
-    """
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-            line.settimeout(_RESPOND_S)
-            at_socket(line.connect, socket_path(root))
-            line.sendall(_WHICH)
-            return line.recv(1 << 10).decode("utf-8", "replace").strip()
-    except TimeoutError:
-        raise
-    except BlockingIOError:  # those that wait already fill the socket's backlog
-        raise TimeoutError from None
-    except OSError:
-        return None
-
-
 def parse_request(data: bytes) -> Request | None:
     """Return the request; None if it is of another version, ValueError if it is invalid."""
     if len(data) > MAX_REQUEST:
@@ -173,12 +125,10 @@ def parse_request(data: bytes) -> Request | None:
         raise ValueError("it is no JSON object")  # noqa: TRY004 - the client's fault, not a wrong type in this program
     if request.get("version") != PROTOCOL:
         return None
-    kind: Any = OperationRequest if "op" in request else CommandRequest
     try:
-        parsed: Request = read_record(kind, request, lambda name: _NAMES.get(name, name))
+        return read_record(Request, request, lambda name: "op" if name == "name" else name)
     except ValueError:  # whose sentence has a value, which may be a message's
-        raise ValueError("one of its fields (argv, env, op, request, caller, folder) is missing or of another type") from None
-    return parsed
+        raise ValueError("one of its fields (op, request, caller, folder) is missing or of another type") from None
 
 
 def _listen(state: Path, files: Files) -> tuple[socket.socket, Path]:
@@ -209,7 +159,6 @@ class Answering:
     ) -> None:
         self._answer, self.report, self._within_s = answer, report, within_s
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
-        self._version = version()  # now, since an update of the package would change it
 
     def accept_all(self, listening: socket.socket) -> None:
         """Answer each connection once there is room, until the socket is shut down."""
@@ -239,9 +188,6 @@ class Answering:
         if not data:
             return  # the client only checked whether there is a supervisor
         line.settimeout(_SEND_S)
-        if data == _WHICH:
-            line.sendall(f"{self._version}\n".encode())
-            return
         try:
             request = parse_request(data)
         except ValueError as error:

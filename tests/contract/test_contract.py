@@ -146,7 +146,7 @@ def by_python(workspace: Workspace, row: Row, language: str = "en", **who: str) 
 
 def by_socket(root: Path, row: Row, language: str = "en", **who: str) -> Any:
     caller = {**who, "language": language, "now": "2026-01-31T02:00:00Z"}
-    found, _ = ask_supervisor(str(root), {"op": row.name, "request": row.request, "caller": caller})
+    found = ask_supervisor(str(root), {"op": row.name, "request": row.request, "caller": caller})
     assert found is not None
     return found["answer"] if "answer" in found else found["error"]["sentence"]
 
@@ -212,6 +212,6 @@ def test_operation_refuses_with_one_sentence_through_every_interface(workspace, 
 @pytest.mark.parametrize("row", [row for row in ANSWERS if row.tool], ids=lambda row: " ".join(row.argv))
 def test_mcp_passes_calls_on_to_a_supervisor_and_answers_the_same(workspace, supervisor, row):
     def ask(request: dict[str, Any]) -> dict[str, Any] | None:
-        return ask_supervisor(str(supervisor), {"op": TOOL, "request": request, "caller": {"language": "en"}})[0]
+        return ask_supervisor(str(supervisor), {"op": TOOL, "request": request, "caller": {"language": "en"}})
 
     assert by_mcp(workspace, row, "en", ask) == by_mcp(workspace, row, "en")

@@ -79,7 +79,8 @@ def test_port_in_a_variable_keeps_no_command_from_the_supervisor(command: Comman
     with command.supervised():
         env = {key: value for key, value in command.environ.items() if key.startswith("RECALLD_")}
         env.pop("RECALLD_SERVE_PORT")
-        asked = {"version": 4, "argv": ["read", "--stats", "--json"], "env": env, "folder": folder_id(str(command.root))}
+        given = {"op": "command", "request": {"argv": ["search", "--json", "花生"], "env": env}, "caller": {}}
+        asked = {"version": 4, **given, "folder": folder_id(str(command.root))}
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(str(command.root / ".recalld" / "socket"))
             line.sendall(json.dumps(asked).encode() + b"\n")

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from recalld.supervisor.interfaces.cli.call import Call, ServedCall
+from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, LEFT, run_command
 from recalld.supervisor.interfaces.cli.parser import Group
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.texts import render
-from tests.world import World, at
 
 
 def test_init_makes_the_workspace_at_the_path_that_is_given(tmp_path: Path, capsys, monkeypatch):
@@ -59,17 +58,6 @@ def test_run_says_that_it_makes_a_workspace_and_commands_how_to(tmp_path: Path, 
     for command in (["status"], ["doctor"], ["append", "--role", "user", "--text", "好"]):
         assert run_command(Call(["-w", "old w", *command])) == BadRequest.exit_code
         assert f"make it with `recalld init -w '{tmp_path}/old w'`" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("redact", "said"), [("llm", "hidden from models"), ("store", "a mark was stored"), ("off", "")])
-def test_append_says_at_a_terminal_what_becomes_of_a_secret(tmp_path: Path, redact, said):
-    world = World(tmp_path, at("2026-01-31T10:00"), f'[privacy]\nredact = "{redact}"\n')
-    for words, expected in {"the wifi password is hunter2-demo": said, "call Jonas on Friday": ""}.items():
-        call = ServedCall(["append", "--role", "user", "--text", words], {"TERM": "xterm"}, None, "", world.ws)
-        assert run_command(call) == 0
-        assert (expected in "".join(call.err), bool(call.err)) == (True, bool(expected))
-    call = ServedCall(["append", "--role", "user", "--text", "PIN: 8841"], {}, None, "", world.ws)
-    assert (run_command(call), call.err) == (0, []), "a program reads no sentence"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

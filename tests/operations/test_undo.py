@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from recalld import AnthropicMemory, Memory, MemoryStore
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
-from recalld.supervisor.interfaces.cli.call import ServedCall
+from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.operations import long_term
 from recalld.supervisor.operations.forget import forget
@@ -221,17 +222,16 @@ def test_diary_tells_what_is_done_beside_operations(world: World) -> None:
     assert "对花生过敏" in (world.read("memory.md") or b"").decode()
 
 
-def test_write_says_at_a_terminal_how_it_is_taken_back(world: World) -> None:
-    def said(environ: dict[str, str], text: str) -> str:
-        call = ServedCall(
-            ["-w", str(world.root), "write", text], {"LANG": "en_US.UTF-8", **environ}, None, str(world.root), world.ws
-        )
-        assert run_command(call) == 0
-        return "".join(call.err)
+def test_write_says_at_a_terminal_how_it_is_taken_back(world: World, capsys, monkeypatch) -> None:
+    def said(text: str, *, is_watched: bool) -> str:
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: is_watched)
+        assert run_command(Call(["-w", str(world.root), "write", text], {"LANG": "en_US.UTF-8"})) == 0
+        return capsys.readouterr().err
 
-    told = said({"TERM": "xterm"}, "住在杭州")
+    told = said("住在杭州", is_watched=True)
     assert told.endswith(f" undo {last_id(world)}` takes this back\n")
-    assert said({}, "对花生过敏") == said({"TERM": "xterm"}, "对花生过敏") == ""
+    assert said("对花生过敏", is_watched=False) == ""
+    assert "takes this back" not in said("对花生过敏", is_watched=True)
 
 
 def test_diary_names_who_asked_for_what_a_supervisor_forgot(world: World) -> None:

@@ -30,7 +30,7 @@ class Running(Command):
         self.told = (self.root.parent / "told").open("w+b")
         words = ("-w", str(self.root), "run", "--no-worker", "--json")
         self.process = self.start(*words, stdout=self.told, stderr=subprocess.STDOUT)
-        until(lambda: self.ask("get", "memory.md") is not None)
+        until(lambda: self.ask("search", "memory") is not None)
 
     def end(self) -> tuple[int, str]:
         """The exit code, and all that was said."""
@@ -45,7 +45,8 @@ class Running(Command):
     def ask(self, *argv: str) -> dict[str, Any] | None:
         """What the supervisor answers at its socket, None where nobody is there or the command is left to the client."""
         environ = {key: value for key, value in self.environ.items() if key.startswith("RECALLD_")}
-        return ask_supervisor(str(self.root), {"argv": list(argv), "env": environ}, PATIENCE_S)[0]
+        request = {"op": "command", "request": {"argv": list(argv), "env": environ}, "caller": {}}
+        return ask_supervisor(str(self.root), request, PATIENCE_S)
 
     def finds(self, question: str, words: str) -> bool:
         answer = self.ask("search", "--json", question)

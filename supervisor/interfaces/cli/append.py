@@ -42,10 +42,7 @@ def append(
     """Add a message, or many; prints each id once the message is safe."""
     from ...protocol.message import is_role
 
-    if call.is_served:
-        if jsonl:
-            raise ValueError("its input is at its client")
-    elif sys.stdin is None and (jsonl or text == "-"):  # descriptor 0 may be some other file then
+    if sys.stdin is None and (jsonl or text == "-"):  # descriptor 0 may be some other file then
         raise BadRequest("--jsonl" if jsonl else "--text", Text("standard input is closed"))
     # where the configuration is wrong, the messages are left in the drop-box
     try:
@@ -59,7 +56,7 @@ def append(
                 why=error.sentence,
             )
         )
-        add = partial(_leave, call, ws)
+        add = partial(_leave, ws)
     if jsonl:
         return _append_lines(call, ws, began, add)
     if not role or text is None:
@@ -68,29 +65,12 @@ def append(
         raise BadRequest("--role", Text("{role!r} is no role; give user, assistant, system or tool", role=role))
     if at is not None and (why := why_not_said_at(at, ws.zone, began + ws.config.archive.future_limit)):
         raise BadRequest("--at", why)
-    words = call.read_words() if text == "-" else text
+    words = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if text == "-" else text
     if not words.strip():
         raise BadRequest("--text", Text("it is empty, and nothing was added; give the words of the message"))
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
-    code = _acknowledge(call, add([raw], began, as_found=False))
-    if call.is_watched:
-        _tell_secret(call, ws, words)
-    return code
-
-
-def _tell_secret(call: Call, ws: Workspace, words: str) -> None:
-    from ...text.redact import Marks
-
-    privacy = ws.config.privacy
-    if privacy.redact != "off" and Marks(privacy.forms)(words) != words:
-        call.say(
-            Text("it looks as if a secret were in it: a mark was stored in its place.")
-            if privacy.redact == "store"
-            else Text(
-                'it looks as if a secret were in it. It is kept in your files as you gave it, and hidden from models; `recalld forget` takes it back, `[privacy] redact = "store"` stores a mark in the place of the next one.'
-            )
-        )
+    return _acknowledge(call, add([raw], began, as_found=False))
 
 
 def _acknowledge(call: Call, ids: list[str]) -> int:
@@ -112,8 +92,7 @@ def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime
     from ...operations.history import append as append_operation
     from ...operations.operation import perform
 
-    messages = {"messages": raws, "entropy": call.once.entropy if call.once else b"", "as_found": as_found}
-    return perform(append_operation, ws, messages, call.caller(now))
+    return perform(append_operation, ws, {"messages": raws, "as_found": as_found}, call.caller(now))
 
 
 def _opened_with_defaults(call: Call) -> tuple[Workspace, datetime]:
@@ -128,18 +107,17 @@ def _opened_with_defaults(call: Call) -> tuple[Workspace, datetime]:
 
     root, given = call.root(), call.moment()
     refuse_plain_folder(root)
-    began = given or (call.once.at if call.once else utc_now())
+    began = given or utc_now()
     config = Config(archive=Archive(future_limit=datetime.max.replace(tzinfo=UTC) - began))
     return open_workspace(root, call.environ, fixed_clock(began), config=config), began
 
 
-def _leave(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
+def _leave(ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found: bool) -> list[str]:
     from ...archive.append import leave, refuse_odd
 
     if not as_found:
         refuse_odd(raws, ws.zone, now + ws.config.archive.future_limit)
-    entropy = call.once.entropy if call.once else os.urandom(10 * len(raws))
-    return leave(raws, now, entropy, drop_box=ws.drop_box, settings=ws.config.archive)
+    return leave(raws, now, os.urandom(10 * len(raws)), drop_box=ws.drop_box, settings=ws.config.archive)
 
 
 def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., list[str]]) -> int:

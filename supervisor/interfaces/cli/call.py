@@ -23,7 +23,6 @@ from ...storage.process import is_journal
 from ...storage.texts import Text, render
 from ...text.foreign_text import printable, printable_line
 from ...text.lazy_re import lazy_re
-from ...text.record import record
 from ..locate import workspace_of
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from ...text.language import Language
     from ...workspace import Workspace
 
-_ENTROPY_BYTES: Final = 10
 #: The beginning of commands in sentences that need `-w`; `init` names its workspace, an installed `service` that of its unit.
 _COMMAND: Final = lazy_re(r"`recalld (?=[a-z])(?!init |service (?!install))")
 #: The prefix of an error in the journal: its priority, as in sd-daemon(3).
@@ -43,52 +41,15 @@ _LAST_YEAR: Final = 9900
 _MADE_WITH: Final = ("recalld.toml", ".recalld", "history.json", "inbox.d", "memory", "memory.md", "MEMORY.md")
 
 
-@record
-class Once:
-    """
-    What identifies a message, whoever adds it: when its client began, 10 random bytes, words from standard input.
-
-    A client whose supervisor did not answer adds the message itself, although the supervisor may have added it.
-    """
-
-    at: datetime
-    entropy: bytes
-    words: str | None
-
-    @classmethod
-    def of(cls, value: Any) -> Once:
-        """Return the identity from a request's "once"; ValueError if it is invalid."""
-        try:
-            at, entropy, words = datetime.fromtimestamp(value["at"], UTC), bytes.fromhex(value["entropy"]), value["words"]
-        except (KeyError, TypeError, OverflowError, OSError):
-            raise ValueError("its once is invalid") from None
-        if len(entropy) != _ENTROPY_BYTES or not (words is None or isinstance(words, str)):
-            raise ValueError("its once is invalid")
-        return cls(at, entropy, words)
-
-
 class Call:
-    """
-    One run of a command in this process, with its arguments and variables; *once* is the identity of its message.
-
-    *is_mute*: a supervisor was asked first, and did not respond.
-    """
+    """One run of a command in this process, with its arguments and variables."""
 
     #: True if a supervisor runs the command for a client.
     is_served: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        argv: list[str] | None = None,
-        environ: Mapping[str, str] | None = None,
-        once: Once | None = None,
-        *,
-        is_mute: bool = False,
-    ) -> None:
+    def __init__(self, argv: list[str] | None = None, environ: Mapping[str, str] | None = None) -> None:
         self.argv = sys.argv[1:] if argv is None else argv
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
-        self.once = once
-        self.is_mute = is_mute
         #: The options that several commands have.
         self.session = self.chat = ""
         self.given_workspace: Path | None = None
@@ -163,14 +124,6 @@ class Call:
 
     # ── what it is run with ──────────────────────────────────────────────────
 
-    def read_words(self) -> str:
-        """Return standard input as text; ValueError if a client has not sent it."""
-        if self.once and self.once.words is not None:
-            return self.once.words
-        if self.is_served:
-            raise ValueError("its input is at its client")
-        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-
     def confirm(self, question: object) -> bool:
         """Ask a person at the terminal for yes or no; anything but yes is no, KeyboardInterrupt at the end of the input."""
         print(f"{self.render(question)} [y/N]: ", end="", file=sys.stderr, flush=True)
@@ -209,7 +162,7 @@ class Call:
 
     def opened(self, root: Path | None = None) -> tuple[Workspace, datetime]:
         """Return the open workspace, that at *root* if it is given, and the moment; BadRequest without such a workspace."""
-        at = self.moment() or (self.once.at if self.once else None)
+        at = self.moment()
         clock: Clock = fixed_clock(at) if at else utc_now
         self.workspace = self._open(self.root(root), clock)
         return self.workspace, clock()
@@ -225,10 +178,7 @@ class Call:
         from ...workspace import open_workspace
 
         check_folder(root)
-        ws = open_workspace(root, self.environ, clock)
-        if self.is_mute:
-            ws.events.transition("supervisor_mute", True)
-        return ws
+        return open_workspace(root, self.environ, clock)
 
     def caller(self, at: datetime) -> Caller:
         """
@@ -251,14 +201,9 @@ class Call:
         with self.control() as control, kept_ids() as self.acts:
             return perform(find(name), ws, arguments, self.caller(at), control)
 
-    @property
-    def is_watched(self) -> bool:
-        """True if a person at a terminal reads standard error; a client without one leaves its TERM out."""
-        return "TERM" in self.environ and (self.is_served or bool(sys.stderr and sys.stderr.isatty()))
-
     def tell_undo(self) -> None:
         """Say on standard error how what was done is taken back, to a person at a terminal."""
-        if self.acts and self.is_watched and not self.json:
+        if self.acts and not self.json and sys.stderr and sys.stderr.isatty():
             self.say(Text("`recalld undo {id}` takes this back", id=self.acts[0]))
 
     @contextlib.contextmanager
@@ -281,8 +226,8 @@ class ServedCall(Call):
 
     is_served = True
 
-    def __init__(self, argv: list[str], environ: Mapping[str, str], once: Once | None, named: str, served: Workspace) -> None:
-        super().__init__(argv, environ, once)
+    def __init__(self, argv: list[str], environ: Mapping[str, str], named: str, served: Workspace) -> None:
+        super().__init__(argv, environ)
         self._named = named
         self.workspace = served
         self.out: list[str] = []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from time import sleep
 from types import FrameType
@@ -17,7 +18,7 @@ from ...storage.clock import Clock, fixed_clock, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
 from ...storage.texts import Text, msgid
 from ...text.foreign_text import printable_line
-from ..locate import version
+from ..locate import running_version, version
 from ..output import Word, as_text, by_name, in_local_times, wire, word
 from .call import Call, typed
 from .parser import Argument, Option, command
@@ -47,8 +48,7 @@ def status(
         call.answer(call.perform("plan"))
         return 0
     ws, _ = call.opened_made()
-    ask, installed = supervisor_of(ws.paths.root)
-    state = call.perform("status", ask=ask, version=installed)
+    state = call.perform("status", ask=partial(running_version, str(ws.paths.root)), version=version)
     sentences = (printable_line(call.render(sentence)) for sentence in state.sentences)
     shown = {**state.facts, **({"models": by_name(models)} if (models := state.facts.get("models")) else {})}
     facts = in_local_times(shown, call.zone) if everything else _figures(shown)
@@ -64,17 +64,6 @@ def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
         "covered": facts["covered"],
         "modelCallsToday": facts["today"]["calls"],
     }
-
-
-def supervisor_of(root: Path) -> tuple[Callable[[], str | None], Callable[[], str]]:
-    """Return two functions: one asks the supervisor of the workspace for its version, one returns the installed version."""
-
-    def ask() -> str | None:
-        from ..socket_server import running_version
-
-        return running_version(str(root))
-
-    return ask, version
 
 
 @command("fsck")
@@ -146,7 +135,7 @@ def doctor(
     ws, refused = opened_anyway(root, os.environ, at)
     if not refused:
         call.workspace = ws  # its language is that of the output, and a wrong configuration may have one
-    findings = examine(Look(ws, at, os.environ, *supervisor_of(root)), refused)
+    findings = examine(Look(ws, at, os.environ, partial(running_version, str(root)), version), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     render = call.renderer()
     rows = (

@@ -211,7 +211,7 @@ def mcp(
 
     def ask(request: dict[str, Any]) -> dict[str, Any] | None:
         fields = {"op": TOOL, "request": request, "caller": caller}
-        return ask_supervisor(str(ws.paths.root), fields)[0] if at is None else None  # it has a clock of its own
+        return ask_supervisor(str(ws.paths.root), fields) if at is None else None  # it has a clock of its own
 
     if registry.tools:
         serve_mcp(registry, registry.tools, ask)

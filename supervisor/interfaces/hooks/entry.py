@@ -111,11 +111,11 @@ def _answer(root: str, client: str, turn: dict[str, Any]) -> str:
     worktree = project_of(event, os.environ)
     turn |= {"client": client, "event": event, "at": time.time(), "size": len(data)}
     turn |= {"project": repository_of(worktree), "worktree": worktree}
-    answer, is_mute = ask_supervisor(root, {"op": HOOK, "request": turn, "caller": {}})
-    return str(answer["answer"]) if answer else _answer_here(root, turn, is_mute=is_mute)
+    answer = ask_supervisor(root, {"op": HOOK, "request": turn, "caller": {}})
+    return str(answer["answer"]) if answer else _answer_here(root, turn)
 
 
-def _answer_here(root: str, request: dict[str, Any], *, is_mute: bool) -> str:
+def _answer_here(root: str, request: dict[str, Any]) -> str:
     import gc
 
     gc.disable()  # the process ends before a collection could free anything
@@ -124,10 +124,7 @@ def _answer_here(root: str, request: dict[str, Any], *, is_mute: bool) -> str:
     from ...workspace import open_workspace
     from .turn import answer
 
-    ws = open_workspace(Path(root), os.environ, utc_now)
-    if is_mute:
-        ws.events.transition("supervisor_mute", True)
-    return answer(ws, request, utc_now, keep_fresh=True)
+    return answer(open_workspace(Path(root), os.environ, utc_now), request, utc_now, keep_fresh=True)
 
 
 def _give_up(root: str, client: str, why: str, request: dict[str, Any]) -> NoReturn:

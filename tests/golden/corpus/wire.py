@@ -9,8 +9,8 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-#: The commands that only read; one that writes would do so twice.
-READING = ("search", "get", "read", "stats", "status", "plan", "why", "inject", "context")
+#: The commands that a supervisor answers.
+SERVED = ("search", "inject", "context")
 _NO_PLAIN_COMMAND = re.compile(r"[|<>;&$`]")
 
 
@@ -19,7 +19,7 @@ def answer_of(command: str, home: Path, exported: Callable[[], dict[str, str]]) 
     if _NO_PLAIN_COMMAND.search(command):
         return None
     name, *argv = shlex.split(command)
-    if name != "recalld" or not argv or argv[0] not in READING or "--help" in argv:
+    if name != "recalld" or not argv or argv[0] not in SERVED or "--help" in argv:
         return None
     environ = exported()
     root = home / environ.get("RECALLD_WORKSPACE", "").replace("~", str(home))
@@ -27,7 +27,8 @@ def answer_of(command: str, home: Path, exported: Callable[[], dict[str, str]]) 
         return None
     found = root.stat()
     given = {key: value for key, value in environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
-    request = {"version": 4, "argv": argv, "env": given, "folder": [found.st_dev, found.st_ino], "once": None}
+    asked = {"op": "command", "request": {"argv": argv, "env": given}, "caller": {}}
+    request = {"version": 4, **asked, "folder": [found.st_dev, found.st_ino]}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         line.settimeout(30)
         line.connect(str(root / ".recalld" / "socket"))
