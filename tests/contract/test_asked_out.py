@@ -19,7 +19,7 @@ from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.locate import folder_id
 from recalld.supervisor.interfaces.serve import Answers
-from recalld.supervisor.interfaces.socket_server import OperationRequest
+from recalld.supervisor.interfaces.socket_server import Request
 from recalld.supervisor.operations.codec import from_json
 from recalld.supervisor.operations.operation import NAMES, Caller, find, perform
 from recalld.supervisor.protocol.marks import without_marks
@@ -147,7 +147,7 @@ def by_python(world: World) -> Iterator[str]:
 def by_socket(world: World) -> Iterator[str]:
     answers = Answers(lambda: world.ws)
     for row in SOME:
-        request = OperationRequest(row.name, row.request, {**OURS, "language": "zh", "now": NOW}, folder_id(str(world.root)))
+        request = Request(row.name, row.request, {**OURS, "language": "zh", "now": NOW}, folder_id(str(world.root)))
         yield json.dumps(answers.answer(request), ensure_ascii=False)
 
 

@@ -78,11 +78,7 @@ ANSWERED = {
     "inject in English": ("inject", "--query", "peanut butter"),
     "inject in Chinese": ("inject", "--query", "花生 过敏"),
     "search": ("search", "peanut"),
-    "get": ("get", "memory/allergy.md"),
-    "append": ("append", "--role", "user", "--text", "peanut"),
-    "write": ("write", "no peanuts"),
-    "status": ("status",),
-    "plan": ("status", "--plan"),
+    "context": ("context", "--query", "peanut butter"),
 }
 
 

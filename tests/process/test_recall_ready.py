@@ -119,7 +119,7 @@ def test_prepared_turn_follows_the_inbox_and_leaves_it_unchanged(running):
     text, digest = inbox({"id": "消息-1", "text": "备份放在 nas8 吗？", "createdAt": "2026-01-31T02:00:00.000Z"})
     running.save("inbox.json", text)
     assert until(lambda: running.turn(name, digest))["question"] == "备份放在 nas8 吗？"
-    assert json.loads(running.ask("why", name, "--json")["out"])["question"] == "备份放在 nas8 吗？"
+    assert json.loads(running("why", name, "--json").out)["question"] == "备份放在 nas8 吗？"
     code, said = running.end()
     assert (code, "Traceback" in said, "inbox_invalid" in said) == (0, False, False)
     assert "nas8" not in said
