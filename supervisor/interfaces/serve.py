@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 #: Seconds that a command without an operation may take.
 _WITHIN_S: Final = 2.0
-#: The tools of a model that change files.
-_CHANGING_TOOLS: Final = frozenset({"memory_write", "memory_delete"})
 
 
 def serve(root: Path, clock: Clock, render: Render, *, json: bool, has_worker: bool) -> None:
@@ -158,15 +156,14 @@ class HttpService:
 
 
 class Answers:
-    """Runs the requests of the socket in the present workspace; those that change files run one after another."""
+    """Runs the requests of the socket in the present workspace, several at once: each store locks what it writes."""
 
     def __init__(self, served: Callable[[], Workspace]) -> None:
         self._served = served
-        self._changing = threading.Lock()
         began = version()  # now, since an update of the package would change it
         #: What is no operation, by its name in a request.
         self._ways: Mapping[str, Callable[[Request, Workspace], dict[str, Any]]] = {
-            HOOK: self._answer_hook,
+            HOOK: _answer_hook,
             TOOL: _call_tool,
             COMMAND: _run,
             VERSION: lambda *_: {"answer": began},
@@ -179,8 +176,7 @@ class Answers:
 
     def perform(self, operation: Operation[A], arguments: Mapping[str, Any], caller: Caller) -> A:
         """Return the answer of an operation for an interface of this process; SupervisorError if there is none."""
-        with self._changing if operation.changes else contextlib.nullcontext():
-            return perform(operation, self._served(), arguments, caller)
+        return perform(operation, self._served(), arguments, caller)
 
     def within_s(self, request: Request) -> float:
         """Return how long the answer may take, in seconds."""
@@ -192,16 +188,15 @@ class Answers:
         served = self._served()
         if list(request.folder) != folder_id(str(served.paths.root)):
             raise ValueError("another workspace")
-        name = request.name
-        with self._changing if _changes(name, request) else contextlib.nullcontext():
-            return self._ways.get(name, _perform)(request, served)
+        return self._ways.get(request.name, _perform)(request, served)
 
-    def _answer_hook(self, request: Request, served: Workspace) -> dict[str, Any]:
-        """Return what a client's hook prints; only what it adds waits for other changes."""
-        from .hooks.turn import answer
 
-        fields = request.request if isinstance(request.request, dict) else {}
-        return {"answer": answer(served, fields, utc_now, keep_fresh=False, changing=self._changing)}
+def _answer_hook(request: Request, served: Workspace) -> dict[str, Any]:
+    """Return what a client's hook prints."""
+    from .hooks.turn import answer
+
+    fields = request.request if isinstance(request.request, dict) else {}
+    return {"answer": answer(served, fields, utc_now, keep_fresh=False)}
 
 
 def _run(request: Request, served: Workspace) -> dict[str, Any]:
@@ -218,12 +213,6 @@ def _run(request: Request, served: Workspace) -> dict[str, Any]:
     call = ServedCall(argv, environ, split_workspace(argv)[0], served)
     code = run_command(call)
     return {"out": "".join(call.out), "err": "".join(call.err), "code": code}
-
-
-def _changes(name: str, request: Request) -> bool:
-    if name == TOOL and isinstance(request.request, dict):
-        return request.request.get("name") in _CHANGING_TOOLS
-    return name in NAMES and find(name).changes
 
 
 def _call_tool(request: Request, served: Workspace) -> dict[str, Any]:

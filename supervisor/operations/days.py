@@ -197,7 +197,7 @@ def summary(memory: Visible, period: str) -> SummaryAnswer | None:
     )
 
 
-@operation("edit_summary", changes=True, owner=True)
+@operation("edit_summary", owner=True)
 def edit_summary(memory: Visible, period: str, text: str, etag: str | None = None) -> SummaryAnswer | None:
     """
     Replace the text of a summary, and return it as it is then; the old version is kept in .recalld/previous/.
@@ -207,17 +207,17 @@ def edit_summary(memory: Visible, period: str, text: str, etag: str | None = Non
     """
     from ..protocol.summary_file import plain_text
 
-    ws = memory.ws
-    wanted = period_in("period", period)
+    ws, wanted = memory.ws, period_in("period", period)
     path = ws.paths.relative(ws.paths.summary(wanted))
-    version, _ = ws.memory.read_summary(wanted)
-    if version is None:
-        raise NotFound(path)
-    if etag not in (None, version.digest[:ETAG]):
-        raise StaleText(path, version.digest[:ETAG], plain_text(version.data, ws.paths.summary(wanted)))
-    if not text.strip():
-        raise BadRequest("text", Text("the text is empty; a summary that is not wanted is deleted, not emptied"))
-    ws.memory.edit_summary(wanted, text, version)
+    with ws.files.lock(ws.paths.history_lock):  # of two people who save at once one is told
+        version, _ = ws.memory.read_summary(wanted)
+        if version is None:
+            raise NotFound(path)
+        if etag not in (None, version.digest[:ETAG]):
+            raise StaleText(path, version.digest[:ETAG], plain_text(version.data, ws.paths.summary(wanted)))
+        if not text.strip():
+            raise BadRequest("text", Text("the text is empty; a summary that is not wanted is deleted, not emptied"))
+        ws.memory.edit_summary(wanted, text, version)
     return summary.run(memory, period)
 
 

@@ -21,7 +21,7 @@ from .operation import Bounds, Visible, operation
 MOST_SESSIONS: Final = 1_000
 
 
-@operation("append", changes=True, owner=True)
+@operation("append", owner=True)
 def append(memory: Visible, messages: Sequence[dict[str, Any]], entropy: bytes = b"", as_found: bool = False) -> list[str]:
     """
     Add the messages, durably, and return their ids.

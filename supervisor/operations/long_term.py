@@ -30,7 +30,7 @@ _NO_TARGET: Final = Text(
 )
 
 
-@operation("write", changes=True)
+@operation("write")
 def write(memory: Visible, content: str, source: str = DEFAULT_SOURCE, replaces: str = "", item: int | None = None) -> Written:
     """
     Add a line to the long-term file, durably, and return it; if a line has the same words already, return that line.
@@ -54,13 +54,13 @@ def read(memory: Visible, start: int | None = None, end: int | None = None, rece
     return memory.long_term().select(start, end, recent)
 
 
-@operation("delete", changes=True)
+@operation("delete")
 def delete(memory: Visible, lines: Sequence[str]) -> Deleted:
     """Delete lines of the long-term file; StaleLine, and nothing is deleted, if one is no longer the line that was seen."""
     return memory.ws.long_term.delete(lines, memory.seen)
 
 
-@operation("invalidate", changes=True, owner=True)
+@operation("invalidate", owner=True)
 def invalidate(memory: Visible, target: str, reason: Annotated[str, Bounds(length=_MOST_REASON)] = "") -> Ended:
     """
     End a line of the long-term file, a message, or a line of a summary: it is shown only where the past is asked for.
@@ -86,10 +86,12 @@ def invalidate(memory: Visible, target: str, reason: Annotated[str, Bounds(lengt
         raise BadRequest("target", _NO_TARGET)
     until = ws.today(now)
     kind, name = ("line", name_of(lines.text)) if is_summary else ("message", unquote(place.removeprefix(BY_ID)))
-    before = read_ended(ws.files, ws.paths)
-    if digest := (before.lines if is_summary else before.messages).get(name):
-        raise BadRequest(place, Text("it has counted as no longer true since {until}, and nothing changes", until=digest.until))
-    write_ended(ws.files, ws.paths, kind, name, Struck("", until, one_line(reason)))
+    with ws.files.lock(ws.paths.history_lock):
+        before = read_ended(ws.files, ws.paths)
+        if not (struck := (before.lines if is_summary else before.messages).get(name)):
+            write_ended(ws.files, ws.paths, kind, name, Struck("", until, one_line(reason)))
+    if struck:
+        raise BadRequest(place, Text("it has counted as no longer true since {until}, and nothing changes", until=struck.until))
     return Ended(place, lines.text, until)
 
 
@@ -165,7 +167,7 @@ def long_term_text(memory: Visible) -> LongTermWhole:
     return LongTermWhole(lines.path, lines.text, _etag(lines.text))
 
 
-@operation("replace_long_term", changes=True, owner=True)
+@operation("replace_long_term", owner=True)
 def replace_long_term(memory: Visible, content: str, etag: str | None = None) -> Replaced:
     """
     Replace the whole text of the long-term file; the old one is kept. StaleText if it is no longer the one of the etag.

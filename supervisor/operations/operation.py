@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, Generic, Literal, TypeAlias, TypeVar, get_args, get_origin
 
@@ -68,20 +68,18 @@ class Caller:
         return Audience(chat=where, in_groups=ws.config.recall.in_groups)
 
 
-@record
+@dataclass(eq=False)
 class Visible:
     """The memory of a workspace as *caller* may see it."""
 
     ws: Workspace
     caller: Caller
     control: Control
-    _audience: list[Audience] = field(init=False, default_factory=list, repr=False, compare=False)
 
-    @property
+    @cached_property
     def audience(self) -> Audience:
         """Who reads the answer, and what they may see; it is found out once."""
-        self._audience[:] = self._audience or [self.caller.audience(self.ws)]
-        return self._audience[0]
+        return self.caller.audience(self.ws)
 
     def search(self, query: str) -> SearchResult:
         """Return what a search for the words finds, as if memory were only what the audience may see."""
@@ -139,14 +137,13 @@ class Operation(Generic[A]):
     """
     An act with its *name* and the function that *run*s it; codec.py derives the JSON of its arguments and of its answer.
 
-    One of the *owner* is refused in a group. A short one that *changes* files waits in a supervisor for the others that do.
-    *within_s* is how many seconds a client should wait for the answer; with *may_ask_model* `turns.wait` longer.
+    One of the *owner* is refused in a group. Several run at once, so that each store locks what it writes. *within_s* is how
+    many seconds a client should wait for the answer; with *may_ask_model* `turns.wait` longer.
     """
 
     name: str
     run: Callable[..., A] = field(repr=False)
     owner: bool = False
-    changes: bool = False
     within_s: float = 2.0
     may_ask_model: bool = False
 

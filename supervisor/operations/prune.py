@@ -20,7 +20,7 @@ class Pruned:
     dry_run: bool
 
 
-@operation("prune", changes=True, owner=True, within_s=600.0)
+@operation("prune", owner=True, within_s=600.0)
 def prune(
     memory: Visible,
     summary_days: Annotated[int, Bounds(least=1, most=36_500)] = 180,

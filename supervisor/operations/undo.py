@@ -37,7 +37,7 @@ class Undone:
     back: tuple[str, ...] = ()
 
 
-@operation("undo", changes=True, owner=True, within_s=60.0)
+@operation("undo", owner=True, within_s=60.0)
 def undo(memory: Visible, id: str) -> Undone:  # noqa: A002 - its name in JSON
     """Take an act back; BadRequest, and nothing changes, if it is none, or if something was built on it."""
     ws, caller = memory.ws, memory.caller
@@ -76,16 +76,16 @@ def _take_back(ws: Workspace, act: Act) -> None:
     else:
         from ..recall.ended import take_ended_back
 
-        if not take_ended_back(ws.files, ws.paths, str(act.fields["of"]), str(act.fields["name"])):
-            raise BadRequest(act.id, _CHANGED)
+        with ws.files.lock(ws.paths.history_lock):
+            if not take_ended_back(ws.files, ws.paths, str(act.fields["of"]), str(act.fields["name"])):
+                raise BadRequest(act.id, _CHANGED)
 
 
 def _take_lines_back(ws: Workspace, act: Act) -> None:
     changed = [Hunk(int(start), str(old), str(new)) for start, old, new in act.fields["hunks"]]
 
     def rule(text: str) -> str:
-        left = without(text, changed)
-        if left is None:
+        if (left := without(text, changed)) is None:
             raise BadRequest(act.id, _CHANGED)
         return left
 

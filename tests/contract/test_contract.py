@@ -204,7 +204,8 @@ def test_operation_refuses_with_one_sentence_through_every_interface(workspace, 
     for more in ({}, {"RECALLD_RECALL_TIMEOUT_MS": "59999"}):  # by the supervisor, and by a process with other settings
         done = workspace.command(*row.argv, **more, RECALLD_LANGUAGE=language)
         assert done.code in (64, 65)
-        assert without_options(done.err) == said.removeprefix("--")
+        of_command = re.sub("^[a-z]+：", "", said)  # in Chinese a command leaves out the name of an argument
+        assert without_options(done.err) == of_command.removeprefix("--")
     if row.tool:
         assert by_mcp(workspace, row, language) == said
 

@@ -6,6 +6,7 @@ import random
 import re
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from recalld.supervisor.operations import long_term
 from recalld.supervisor.operations.forget import forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.operations.undo import undo
+from recalld.supervisor.recall.ended import read_ended
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError
 from recalld.supervisor.text.comparing import hunks, without
 from tests.world import WITH_MODEL, Diarist, World, at, message
@@ -240,3 +242,26 @@ def test_diary_names_who_asked_for_what_a_supervisor_forgot(world: World) -> Non
     sweep.begin(world.ws, meant, world.clock(), bytes(32), by="http forget page")
     world.settle("due")
     assert diary(world)[-1].endswith("over HTTP (forget, page)")
+
+
+def test_changes_of_eight_threads_are_all_there_each_once(world: World) -> None:
+    """A supervisor holds no lock around operations: each store locks what it writes."""
+    numbers, memory = range(40), Memory(world.ws, clock=world.clock)
+    world.write([message(f"m{n}", "2026-01-30T09:00", f"第 {n} 句") for n in numbers])
+
+    def change(n: int) -> None:
+        memory.append({"role": "user", "text": f"花生 {n}"})
+        memory.write(f"号码 {n} 号")
+        memory.invalidate(f"m{n}")
+        if n % 2:
+            acts = world.ws.diary.acts().values()
+            for act in [act for act in acts if act.fields.get("name") == f"m{n}" or f"号码 {n} 号" in str(act.fields)]:
+                memory.undo(act.id)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert len([*threads.map(change, numbers)]) == len(numbers)
+    texts = {str(entry.raw["text"]) for entry in world.ws.history.read()}
+    assert texts == {f"第 {n} 句" for n in numbers} | {f"花生 {n}" for n in numbers}
+    kept = [line.text.rpartition("|")[2] for line in memory.read(1, 999).lines]
+    assert sorted(kept) == sorted(f"号码 {n} 号" for n in numbers if n % 2 == 0)
+    assert {*read_ended(world.ws.files, world.ws.paths).messages} == {f"m{n}" for n in numbers if n % 2 == 0}

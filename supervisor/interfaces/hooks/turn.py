@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from datetime import UTC, timedelta
 from typing import Any, Final
 
@@ -30,19 +29,12 @@ _AHEAD: Final = timedelta(minutes=1)
 _MOST_CHARS: Final = 20_000
 
 
-def answer(
-    ws: Workspace,
-    request: Mapping[str, Any],
-    clock: Clock,
-    *,
-    keep_fresh: bool,
-    changing: AbstractContextManager[object] | None = None,
-) -> str:
+def answer(ws: Workspace, request: Mapping[str, Any], clock: Clock, *, keep_fresh: bool) -> str:
     """
     Keep what was said, and return what the client should read, "" for nothing.
 
     *request* is {client, event, at, size, project, worktree}; the hook that gives up keeps its words under the same time. They
-    are on disk before memory is searched. Messages are added while *changing* is held.
+    are on disk before memory is searched.
     """
     folder = "project" if ws.config.recall.worktrees == "together" else "worktree"
     client, project = (value if isinstance(value := request.get(name), str) else "" for name in ("client", folder))
@@ -58,7 +50,7 @@ def answer(
     if messages := messages_of(event, client, project, to_wire(now)):
         from ...operations.history import append
 
-        with _alone(faults, "keeping what was said", ws), changing or contextlib.nullcontext():
+        with _alone(faults, "keeping what was said", ws):
             perform(append, ws, {"messages": messages}, Caller(clock=clock))
     with _alone(faults, "the block", ws):
         text = written(event, _block(ws, event, client, project, clock, keep_fresh=keep_fresh))

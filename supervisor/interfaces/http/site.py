@@ -55,7 +55,7 @@ class Performer(Protocol):
         ...
 
     def perform(self, operation: Operation[A], arguments: Mapping[str, Any], caller: Caller) -> A:
-        """Return the answer of an operation; those that change files run one after another."""
+        """Return the answer of an operation."""
         ...
 
 
@@ -103,7 +103,7 @@ class Site:
     # ── doing ────────────────────────────────────────────────────────────────
 
     async def perform(self, request: Request, name: str, arguments: Mapping[str, Any], caller: Caller | None = None) -> Any:
-        """Return the answer of the operation; those that change files run one after another, with those of the socket."""
+        """Return the answer of the operation."""
         client = "page" if self.cookie(request) else request.headers.get("user-agent", "").partition(" ")[0]
 
         def answer() -> Any:
