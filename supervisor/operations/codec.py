@@ -31,6 +31,7 @@ _FAULTS: Final = {
     "string_type": msgid("it must be text, not {kind}"),
     "int_type": msgid("it must be a whole number, not {kind}"),
     "float_type": msgid("it must be a number, not {kind}"),
+    "list_type": msgid("it must be a list of texts, not {kind}"),
     "json_invalid": msgid(
         "a text must not have the character NUL or half an emoji, and values must not be nested so deep; leave it out."
     ),
@@ -74,10 +75,11 @@ def from_json(operation: Operation[Any], given: object) -> dict[str, Any]:
     for name, parameter in known.items():
         if parameter.is_required and name not in given:
             raise BadRequest(name, Text("it is missing"))
-    return {parameter.name: _read(name, parameter, given[name]) for name, parameter in known.items() if name in given}
+    return {parameter.name: checked(name, parameter, given[name]) for name, parameter in known.items() if name in given}
 
 
-def _read(name: str, parameter: Parameter, value: Any) -> Any:
+def checked(name: str, parameter: Parameter, value: Any) -> Any:
+    """Return the value that was given for the argument; BadRequest, which has the *name*, if it is none."""
     from pydantic import ValidationError
 
     if type(value) is float and value.is_integer():
@@ -106,11 +108,7 @@ def _text_of(fault: Mapping[str, Any]) -> Text:
     kind = type(fault["input"]).__name__
     if fault["type"] == "bool_type":
         return Text("it must be {kind}, not {given}", kind=Text(msgid("true or false", "argument")), given=kind)
-    return (
-        Text(_FAULTS[fault["type"]], kind=kind)
-        if fault["type"] in _FAULTS
-        else Text("it is of the wrong type ({kind})", kind=kind)
-    )
+    return Text(_FAULTS.get(fault["type"], msgid("it is of the wrong type ({kind})")), kind=kind)
 
 
 def schema(operation: Operation[Any]) -> dict[str, Any]:

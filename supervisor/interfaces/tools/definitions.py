@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
+from ...operations.codec import checked
+from ...operations.operation import Bounds
+from ...operations.operation import Parameter as Argument
 from ...recall.audience import Audience
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid, template
@@ -20,23 +23,8 @@ Language: TypeAlias = Literal["zh", "en"]
 Dialect: TypeAlias = Literal["recall", "lines"]
 Kind: TypeAlias = Literal["string", "integer", "number", "array"]
 
-#: The Python type of each kind of JSON, and its name in the sentence that refuses another kind.
-_KINDS: Final[Mapping[Kind, tuple[tuple[type, ...], str]]] = {
-    "string": ((str,), msgid("text")),
-    "integer": ((int,), msgid("a whole number")),
-    "number": ((int, float), msgid("a number")),
-    "array": ((list, tuple), msgid("a list of texts")),
-}
-#: The name of a JSON value in a sentence.
-_NAMES: Final[Mapping[type, str]] = {
-    str: msgid("text"),
-    bool: msgid("true or false", "argument"),
-    int: msgid("a number"),
-    float: msgid("a number"),
-    dict: msgid("an object"),
-    list: msgid("a list"),
-    tuple: msgid("a list"),
-}
+#: The Python type of each kind of JSON.
+_TYPES: Final[Mapping[Kind, Any]] = {"string": str, "integer": int, "number": float, "array": list[str]}
 #: Arguments that the program fixes: a model that could choose them would read other conversations, or write in another's name.
 _FIXED: Final = frozenset({"session", "chat", "channel", "source", "workspace"})
 #: What is said to a model that marks a line.
@@ -61,22 +49,9 @@ class Parameter:
 
     def checked(self, value: object) -> Any:
         """Return the value that a call gave; BadRequest if it is not what the schema says."""
-        kinds, kind = _KINDS[self.kind]
         value = _number(value) if self.kind in ("integer", "number") else value
-        if not isinstance(value, kinds) or isinstance(value, bool):
-            raise BadRequest(self.name, Text("it must be {kind}, not {given}", kind=Text(kind), given=_named(value)))
-        if self.kind == "array" and isinstance(value, (list, tuple)) and not all(isinstance(item, str) for item in value):
-            raise BadRequest(self.name, Text("it must be {kind}, and each of them text", kind=Text(kind)))
-        if self.least is not None and isinstance(value, (int, float)) and not value >= self.least:  # NaN is not
-            raise BadRequest(
-                self.name,
-                Text("{value} is not allowed, give {allowed}", value=value, allowed=Text("{least} or more", least=self.least)),
-            )
-        if self.choices and value not in self.choices:
-            *most, last = self.choices
-            allowed = Text("{most} or {last}", most=most, last=last)
-            raise BadRequest(self.name, Text("{value} is not allowed, give {allowed}", value=repr(value), allowed=allowed))
-        return value
+        bounds = Bounds(least=self.least, choices=self.choices)
+        return checked(self.name, Argument(self.name, _TYPES[self.kind], False, self.default, bounds), value)
 
     def schema(self, language: Language) -> dict[str, Any]:
         """Return the JSON schema of its value."""
@@ -128,33 +103,27 @@ class Definition:
                 raise BadRequest(
                     str(name)[:40], Text("{tool} has no such argument, it has {names}", tool=self.name, names=[*known])
                 )
-        checked = {name: known[name].checked(value) for name, value in given.items() if value is not None}
+        values = {name: known[name].checked(value) for name, value in given.items() if value is not None}
         is_other = any(
-            parameter.is_required and parameter.name in checked
+            parameter.is_required and parameter.name in values
             for parameter in self.parameters
             if parameter.dialect not in ("", dialect)
         )
         for parameter in self._shown(dialect):
-            if parameter.is_required and parameter.name not in checked and not (parameter.dialect and is_other):
+            if parameter.is_required and parameter.name not in values and not (parameter.dialect and is_other):
                 raise BadRequest(parameter.name, Text("{tool} needs it", tool=self.name))
-        return checked
+        return values
 
     def _shown(self, dialect: Dialect) -> tuple[Parameter, ...]:
         return tuple(parameter for parameter in self.parameters if parameter.dialect in ("", dialect))
 
 
 def _number(value: object) -> object:
-    """Return the number that a client has sent as text or as a float, such as "3" or 3.0; another value as it is."""
+    """Return the number that a client has sent as text, such as "3"; another value as it is."""
     try:
-        number = float(value) if isinstance(value, (str, float)) else None
+        return float(value) if isinstance(value, str) else value
     except ValueError:
         return value
-    return int(number) if number is not None and number.is_integer() else value if number is None else number
-
-
-def _named(value: object) -> str:
-    name = _NAMES.get(type(value))
-    return Text(name) if name else type(value).__name__
 
 
 WRITE: Final = Definition(
