@@ -47,10 +47,10 @@ ROOMS: Final = (
     Room("supervisor/host", most=2_395, goal=2_200),
     Room("supervisor/checks", most=2_874, goal=2_100),
     Room("supervisor/importing", most=2_457, goal=1_400),
-    Room("supervisor/operations", most=1_717, goal=1_800),
+    Room("supervisor/operations", most=1_715, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_821, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_048, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_017, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_907, goal=1_900),
     Room("supervisor/interfaces", most=1_490, goal=1_500),
     Room(
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_195, goal=48_000)
+ALL: Final = Room("all", most=52_162, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
 OF_TESTS: Final = Room("tests", most=50_033, goal=48_000)
 
