@@ -153,8 +153,9 @@ def messages_of(log: Reading, name: str) -> Talk:
         log.unread["file"] += 1
     elif not dated.is_edited or not log.may_wait(name):  # it is edited, or cut off: it is read when it stays so
         for block in dated.blocks:
-            raw = joined(raw_of(block), lambda path: _bytes_at(log.source, path))
-            if attachments_of(raw) and log.may_wait(name):  # a picture is not there yet
+            raw = raw_of(block)
+            is_whole = all(_bytes_at(log.source, path) is not None for path in attachments_of(raw))
+            if not is_whole and log.may_wait(name):  # a picture is not there yet
                 break
             yield _entry(raw, block.created_at, block)
 
@@ -176,6 +177,11 @@ def _of_history(log: Reading, name: str) -> Talk:
         raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS}
         raw["id"] = entry.id or f"{name}#{n}-{entry.fingerprint}"
         yield _entry(raw, at, entry)
+
+
+def whole(raw: Mapping[str, Any], source: Source) -> Mapping[str, Any]:
+    """Return a message with the bytes of its pictures and files, as far as its source has them."""
+    return joined(raw, lambda path: _bytes_at(source, path))
 
 
 def _bytes_at(source: Source, path: str) -> bytes | None:

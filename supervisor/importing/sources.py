@@ -31,9 +31,9 @@ from ..storage.errors import BadRequest, why_refused
 from ..storage.texts import Text, stored
 from ..text.foreign_text import printable_line
 from ..workspace import Workspace
-from .kinds import CLIENTS, WORKSPACE, kinds_of, logs_of
-from .memories import LIST, MOST_A_DAY, copy_notes, forget_theirs, is_taken, notes_of, take_texts
-from .run import Import, of_no_kind, reading_of
+from .kinds import CLIENTS, WORKSPACE, logs_of
+from .memories import LIST, MOST_A_DAY, copy_notes, forget_theirs, is_taken, take_texts
+from .run import Import, of_no_kind
 from .source import NotImported, Source, entries
 from .talk import Said
 
@@ -217,11 +217,11 @@ class Taking:
         only = names if root.is_dir() else None
         settled = {name for name in names if self._now - state.pending[_key(root, name)][1] >= _SETTLED} if only else None
         with closing(Source(root, only)) as source:
-            files, notes = kinds_of(source, self._source.kind), notes_of(source)
+            work = Import(ws, source, self._now, self._source.kind, settled=settled, wanted=self._is_wanted)
+            files, notes = work.files, work.notes
             if not (self._source.kind or files or notes) and source.names and len(names) == 1:
                 raise of_no_kind(source)
-            reading = reading_of(ws, source, self._now, settled=settled, wanted=self._is_wanted)
-            done = Import(ws, files, reading, self._now).run(control)
+            done = work.run(control)
             state.messages += done.added
             state.unread += sum(done.unread.values())
             self._leave_out(
@@ -240,7 +240,7 @@ class Taking:
                 strange = {*names} & {*source.names} - {*notes}.union(source.left_out, *files.values())
                 why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
                 self._leave_out(root, sorted(strange)[:1], why)
-        return reading.waits
+        return work.reading.waits
 
     def _is_wanted(self, entry: Said) -> bool:
         since, patterns = self._source.since, self._source.sessions or self._ws.config.sources.sessions

@@ -7,15 +7,14 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recalld.supervisor.importing.run import _TABLE, Imported, Staging, bring_in
+from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
-from recalld.supervisor.importing.talk import Said
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED, Control
@@ -230,26 +229,6 @@ def test_import_counts_a_conversation_whose_tree_is_a_loop(world, log):
         node["parent"], node["children"] = node["id"], [node["id"]]
     path = made._json(log / "conversations.json", [conversation])
     assert run(world, path).unread == {"loop": 1}
-
-
-def words(texts: Iterable[str]) -> Iterator[Said]:
-    """Messages with these words."""
-    return (Said(id=str(n), at=NOW, role="user", text=text, session="1", channel="x") for n, text in enumerate(texts))
-
-
-def test_staging_is_a_file_without_a_name_and_leaves_the_environment_alone(log):
-    before, long = dict(os.environ), "花生" * 5_000_000  # more than SQLite keeps in memory
-    with contextlib.closing(Staging(log, NOW, NOW)) as staged:
-        staged.add(words(f"{n}{long}" for n in range(8)))
-        assert (staged.span()[0], [*log.iterdir()], dict(os.environ)) == (8, [], before)
-
-
-@pytest.mark.parametrize("pages", [1, 8], ids=["from the start", "in the middle"])
-def test_import_says_that_the_disk_is_full_and_adds_nothing(world, log, monkeypatch, pages):
-    monkeypatch.setattr("recalld.supervisor.importing.run._TABLE", (f"PRAGMA max_page_count = {pages}", *_TABLE))
-    with pytest.raises(OSError, match="No space left"):
-        run(world, days_of_talk(log, 20, 30))
-    assert world.history() == []
 
 
 def test_import_names_json_that_it_may_not_read_or_that_says_no_time(world, log, monkeypatch):
