@@ -16,7 +16,7 @@ from ..protocol.message import role_of
 from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
-from .talk import SOMEONE, Reading, Said, Talk, text_of, words
+from .talk import SOMEONE, Reading, Said, Talk, objects_in, text_of, words
 
 #: Fields that a message may have its time in.
 _TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
@@ -101,7 +101,7 @@ def claude(log: Reading, name: str) -> Talk:
     """Yield the conversations of Claude's export: of each the branch that was last shown."""
     for place, raw, messages in _conversations(log, name, "chat_messages", list):
         session = text_of(raw, "uuid") or place
-        readable = [message for message in messages if isinstance(message, dict)]
+        readable = [*objects_in(messages)]
         log.unread.update(["message"] * (len(messages) - len(readable)))
         parents = {text_of(message, "uuid"): text_of(message, "parent_message_uuid") for message in readable}
         has_branches = any(parent and parent in parents for parent in parents.values())
@@ -117,10 +117,8 @@ def _claude_message(log: Reading, message: Mapping[str, Any], session: str) -> S
     content = message.get("content")
     log.leave_out_tools(content)
     text = words(content) if content else text_of(message, "text")
-    attached = [
-        part for field in ("attachments", "files", "files_v2") for part in message.get(field) or [] if isinstance(part, dict)
-    ]
-    named = [_claude_file(log, name) for name in attached]
+    attached = (part for field in ("attachments", "files", "files_v2") for part in objects_in(message.get(field)))
+    named = [_claude_file(log, part) for part in attached]
     role = "user" if message.get("sender") in ("human", "user") else "assistant"
     whole = "\n".join(filter(None, [text, *dict.fromkeys(named)]))
     return Said(id=identity, at=at, role=role, text=whole, session=session, channel="claude")

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from functools import cache, lru_cache, partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from ..storage.clock import read_instant
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .source import NotImported, Source
-from .talk import SOMEONE, Reading, Said, Talk
+from .talk import SOMEONE, Reading, Said, Talk, objects_in
 
 #: What kind of chat each of Telegram's types is; the others are direct.
 _TELEGRAM_CHATS: Final = {
@@ -75,13 +76,13 @@ def is_telegram(source: Source, name: str) -> bool:
 
 def telegram(log: Reading, name: str) -> Talk:
     """Yield the messages of Telegram's export; what only says that somebody joined or called is left out."""
-    is_chat = "messages" in log.source.first(name)
-    for path in ("",) if is_chat else ("chats.list.item.", "left_chats.list.item."):
-        for around, raw in log.source.records(name, f"{path}messages.item"):
-            chat = around.get(f"{path}id", 0)
-            kind = _TELEGRAM_CHATS.get(str(around.get(f"{path}type")), "")
+    values, first = partial(log.source.items, name), log.source.first(name)
+    is_chat = "messages" in first
+    for chat in objects_in([first] if is_chat else chain(values("chats.list.item"), values("left_chats.list.item"))):
+        identity, kind = chat.get("id", 0), _TELEGRAM_CHATS.get(str(chat.get("type")), "")
+        for raw in objects_in(values("messages.item") if is_chat else chat.get("messages")):
             if raw.get("type") == "message":
-                yield _telegram_message(raw, chat, kind, log.zone)
+                yield _telegram_message(raw, identity, kind, log.zone)
             elif raw.get("type") == "service":
                 log.leave_out(str(raw.get("action") or "service"))
             else:

@@ -17,7 +17,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
-from io import BufferedReader, RawIOBase, TextIOWrapper
+from io import BufferedReader, FileIO, TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -73,28 +73,19 @@ def entries(folder: Path, enters: Callable[[os.DirEntry[str]], bool] = bool) -> 
                 yield entry
 
 
-class _Part(RawIOBase):
+class _Part(FileIO):
     """The *size* bytes of a file from *start* on; of a file that grows meanwhile, and of a backup of many, no more."""
 
     def __init__(self, path: Path, start: int = 0, size: int | None = None) -> None:
-        self._file = open(open_outside(path), "rb", buffering=0)  # noqa: SIM115 - closed with this
-        self._left = os.fstat(self._file.fileno()).st_size if size is None else size
-        self._file.seek(start)
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
+        super().__init__(open_outside(path))
+        self._left = os.fstat(self.fileno()).st_size if size is None else size
+        self.seek(start)
 
     def readinto(self, buffer: Any) -> int:
         """Read the next bytes."""
-        count = self._file.readinto(memoryview(buffer)[: self._left])
+        count = super().readinto(memoryview(buffer)[: self._left]) or 0
         self._left -= count
         return count
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-        super().close()
 
 
 class Source:
@@ -265,26 +256,6 @@ class Source:
         """Yield the values of a JSON file's array, or the one value that the file is."""
         is_array = self.beginning(name, _HEAD_BYTES).removeprefix(BOM_UTF8).lstrip().startswith(b"[")
         yield from self.items(name, "item" if is_array else "")
-
-    def records(self, name: str, prefix: str) -> Iterator[tuple[dict[str, Any], Any]]:
-        """
-        Yield each object at the prefix of a JSON file, with what stood before it: the plain values of the objects around it.
-
-        The values are by path: `chats.list.item.name` is the name of the chat that the message at
-        `chats.list.item.messages.item` is in.
-        """
-        import ijson
-
-        around: dict[str, Any] = {}
-        with self._json(name) as file:
-            events = ijson.parse(file, use_float=True)
-            for path, event, value in events:
-                if path == prefix and event == "start_map":
-                    yield around, next(ijson.items(itertools.chain([(path, event, value)], events), prefix))
-                elif event == "end_map":
-                    around = {key: value for key, value in around.items() if not key.startswith(f"{path}." if path else "")}
-                elif event in ("string", "number", "boolean") and not path.startswith(prefix):
-                    around[path] = value
 
     def first(self, name: str) -> Any:
         """

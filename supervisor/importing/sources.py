@@ -324,19 +324,17 @@ def step_of(ws: Workspace, clock: Clock) -> Step:
     began_s, used_s = time.monotonic(), _used_s()
     batches: Iterator[bool] | None = None
 
-    def rest_s() -> float:
-        return min((_used_s() - used_s) / _SHARE, _LONGEST_REST_S) - (time.monotonic() - began_s)
-
     def step(until_end: Control) -> float:
         nonlocal began_s, used_s, batches
-        if (left_s := rest_s()) > 0:
-            return left_s
+        rest_s = began_s + min((_used_s() - used_s) / _SHARE, _LONGEST_REST_S) - time.monotonic()
+        if rest_s > 0:
+            return rest_s
         began_s, used_s = time.monotonic(), _used_s()
         batches = batches or take_in(ws, clock, until_end)
         if next(batches, False):
-            return max(rest_s(), 0)
+            return 0  # when it is called again, it knows how long it rests
         batches = None
-        return max(rest_s(), _LOOK_EVERY_S)
+        return _LOOK_EVERY_S
 
     return step
 

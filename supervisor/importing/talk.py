@@ -74,8 +74,8 @@ class Reading:
 
     def leave_out_tools(self, content: object) -> None:
         """Count the calls of tools among the parts of a message."""
-        for part in content if isinstance(content, list) else ():
-            if isinstance(part, dict) and part.get("type") in ("tool_use", "toolCall", "function_call"):
+        for part in objects_in(content):
+            if part.get("type") in ("tool_use", "toolCall", "function_call"):
                 self.leave_out(part["type"])
 
     def may_wait(self, name: str) -> bool:
@@ -84,6 +84,11 @@ class Reading:
             return False
         self.waits.add(name)
         return True
+
+
+def objects_in(values: object) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a list of any values; none of what is no list."""
+    yield from (value for value in (values if isinstance(values, Iterable) else ()) if isinstance(value, dict))
 
 
 def words(content: object) -> str:
