@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_395, goal=2_200),
     Room("supervisor/checks", most=2_874, goal=2_100),
-    Room("supervisor/importing", most=2_457, goal=1_400),
+    Room("supervisor/importing", most=2_386, goal=1_400),
     Room("supervisor/operations", most=1_715, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_821, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
@@ -60,9 +60,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_162, goal=48_000)
+ALL: Final = Room("all", most=52_091, goal=48_000)
 MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=50_033, goal=48_000)
+OF_TESTS: Final = Room("tests", most=50_012, goal=48_000)
 
 
 def _lines(path: Path) -> int:

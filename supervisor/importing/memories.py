@@ -179,9 +179,9 @@ def _of_history(log: Reading, name: str) -> Talk:
         yield _entry(raw, at, entry)
 
 
-def whole(raw: Mapping[str, Any], source: Source) -> Mapping[str, Any]:
+def whole(raw: dict[str, Any], source: Source) -> dict[str, Any]:
     """Return a message with the bytes of its pictures and files, as far as its source has them."""
-    return joined(raw, lambda path: _bytes_at(source, path))
+    return {**joined(raw, lambda path: _bytes_at(source, path))}
 
 
 def _bytes_at(source: Source, path: str) -> bytes | None:

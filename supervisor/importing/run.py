@@ -169,7 +169,7 @@ class Import:
         ws, reading, done, added = self._ws, self.reading, 0, 0
         days: set[date] = set()
         messages = self._read()
-        total, first, last = len(messages), *((from_wire(messages[n][0]) for n in (0, -1)) if messages else (None, None))
+        total = len(messages)
         people = dict(self._people.most_common()) if any(kind.is_of_people for kind in self.files) else {}
         me = who(people) if messages else ""
         for batch in self._whole_days(messages, me):
@@ -188,8 +188,8 @@ class Import:
             left=total - done,
             conversations=self._conversations,
             days=len(days),
-            first=first,
-            last=last,
+            first=from_wire(messages[0][0]) if messages else None,
+            last=from_wire(messages[-1][0]) if messages else None,
             undated=self._undated,
             unread=dict(reading.unread),
             no_talk=dict(reading.left_out.most_common()),
