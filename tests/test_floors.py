@@ -293,11 +293,6 @@ def test_patterns_of_the_supervisor_are_compiled_at_their_first_use():
     assert {module for module in at_once if _within(module, ("recalld.supervisor",))} == set()
 
 
-def test_frozen_dataclasses_with_slots_are_records():
-    made = re.compile(r"^@dataclass\((?=.*frozen=True)(?=.*slots=True)(?!.*order=True)", re.MULTILINE)
-    assert [module for module, source in _sources().items() if made.search(source)] == []
-
-
 def test_names_say_what_has_them():
     names = {(module.rpartition(".")[2], name) for module, source in _parsed().items() for name in source.names}
     assert names == KEPT_NAMES

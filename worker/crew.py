@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +40,6 @@ from recalld.supervisor.storage.errors import BadConfig, Busy, NoService, from_o
 from recalld.supervisor.storage.process import on_signals
 from recalld.supervisor.storage.texts import Text
 from recalld.supervisor.text.language import Language
-from recalld.supervisor.text.record import record
 
 from .loop import do
 from .providers import Model, NoCall
@@ -55,7 +55,7 @@ _END_S: Final = 5.0
 _THERE_S: Final = 5.0
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Profiles:
     """What pool.toml says: the process, and its models by name."""
 

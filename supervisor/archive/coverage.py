@@ -17,6 +17,7 @@ import re
 from array import array
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +30,6 @@ from ..protocol.summary_file import Source, parse_summary
 from ..storage.clock import from_wire
 from ..storage.errors import NewerFormat
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 
 #: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
 _ID: Final = lazy_re(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
@@ -42,7 +42,7 @@ _NAME: Final = lazy_re(
 )
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFile:
     """A dated file on disk, made by recalld or a person's note with such a name."""
 
@@ -73,7 +73,7 @@ class MemoryFile:
         return self.ours and not self.as_made
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingSummary:
     """A summary on disk: the files that it names, and whether a model wrote it."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import stat as modes
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from itertools import takewhile
 from pathlib import Path
@@ -25,14 +25,13 @@ from ..protocol.paths import WorkspacePaths, day_of_name, is_foreign
 from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
 from ..storage.files import Files
-from ..text.record import record
 from .coverage import MemoryFile
 from .history import HistoryStore, history_copies
 from .journal import SeenJournal
 from .memory_folder import MemoryFolder
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Absences:
     """
     The messages that their dated files no longer hold, and no other file does.

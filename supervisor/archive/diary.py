@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -26,7 +26,6 @@ from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text, msgid, render
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 
 #: From so many bytes on CHANGES.md and acts.jsonl are cut to their newest half.
 _MOST_LINES: Final = 256_000
@@ -79,7 +78,7 @@ _AMOUNTS: Final = {
 }
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Act:
     """One act: its *id*, when, its *kind*, who did it (*by*, "" for recalld itself), and what `undo` needs."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import accumulate, count
@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from ..protocol.message import Entry, History, Key, Message, fingerprint_of, with_id, with_timestamp
 from ..storage.clock import from_wire, to_wire
-from ..text.record import record
 
 #: How many equal messages in a row tell where the old history ends in one that a program wrote anew; more where every message
 #: that was ever seen is compared.
@@ -30,7 +29,7 @@ _LOOKED_AT: Final = 200
 _BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Known:
     """The messages seen before: their ids, fingerprints and words, and which were in history.json last."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final, Literal, TypeAlias
 
@@ -17,7 +18,6 @@ from ..protocol.dated_file import Block, block_of
 from ..protocol.message import Archived, Failure, History, Key, Message, with_archived, with_failure
 from ..protocol.paths import OVERFLOW_INTERVAL, day, day_of_name, month, summary_period
 from ..storage.clock import local_day
-from ..text.record import record
 
 #: A time that is further ahead means that the clock was set back, and does not show how long the message has waited.
 _AHEAD: Final = timedelta(minutes=10)
@@ -28,7 +28,7 @@ Due: TypeAlias = Literal["count", "interval", "overflow"]
 Slugs: TypeAlias = "Callable[[Sequence[Sequence[tuple[str, str]]]], Sequence[str]]"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class DayFile:
     """A dated file to be written: its name, its local day, and its blocks in the order of the history."""
 
@@ -37,7 +37,7 @@ class DayFile:
     blocks: tuple[Block, ...]  # they are written when the file is durable
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Caps:
     """The limits of history.json, in messages and serialized bytes (docs/reference/protocol.md, 3.15)."""
 
@@ -47,7 +47,7 @@ class Caps:
     keep_newest: int = 20  # the history block of a turn shows that many
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """The facts that flags are derived from."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -19,7 +20,6 @@ from ..storage.keeping import keep_by_content
 from ..storage.lenient_json import parse_json, recover
 from ..text.foreign_text import encoding_of
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 
 #: The end of the name of a copy of which a part could not be read, and is not given up.
 _UNREAD: Final = ".unread"
@@ -76,7 +76,7 @@ class Quarantine:
         return set()
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
     """
     How many *messages* and *bytes* of the file *name* in the quarantine were not read.

@@ -36,7 +36,6 @@ from ..storage.errors import NewerFormat, SupervisorError
 from ..storage.files import Files, digest_of
 from ..storage.lenient_json import parse_json, render_json
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 
 FORMAT: Final = 1
 _KEY_BYTES: Final = 32
@@ -49,7 +48,7 @@ _HOME: Final = lazy_re(r"^(\d{4}-\d{2}-\d{2}\|[^|@\n]*)@[^|\n]*\|")
 Said: TypeAlias = "Message | Block"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Act:
     """
     One act of forgetting, as a line of the file: *finished* is "" until nothing of it is left.

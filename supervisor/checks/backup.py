@@ -15,6 +15,7 @@ import stat as modes
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -31,7 +32,6 @@ from ..storage.errors import TEMPORARY, BadRequest, Busy, Conflict, StorageError
 from ..storage.files import FILE_MODE, Files, FileVersion
 from ..storage.texts import Text
 from ..text.foreign_text import MOST_FOLDERS
-from ..text.record import record
 from ..workspace import Workspace, read_config
 from .fsck import Ledger, fsck
 from .machine import SCARCE_BYTES, walk
@@ -42,7 +42,7 @@ _TRIES: Final = 5
 _WAIT_LOCKED_S: Final = 0.2
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Backup:
     """
     A backup that was made: its file, its contents, and how long the lock of history.json was held for it.

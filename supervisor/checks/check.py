@@ -18,7 +18,6 @@ from ..storage.errors import BadFile
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from ..workspace import Workspace
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ State: TypeAlias = Literal["good", "odd", "bad"]
 _COMMAND: Final = lazy_re(r"`([^`]+)`")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Finding:
     """
     What a check found: "odd" if it may be intended, "bad" if it stops recalld or a part of it, "good" if nothing is wrong.
@@ -147,7 +146,7 @@ class Look:
         return f"{local(time, self.ws.zone):%Y-%m-%d %H:%M}"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Check:
     """
     A row of the table: the *name* under which `doctor` lists the check, and what finds its faults.

@@ -31,7 +31,6 @@ from ..storage.keeping import is_aside
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, msgid
 from ..text.foreign_text import printable
-from ..text.record import record
 from ..workspace import Workspace
 
 _SHORT: Final = msgid(
@@ -222,7 +221,7 @@ def _read_history(ws: Workspace, in_files: Container[Key], ledger: Ledger) -> se
 # ── repaired ─────────────────────────────────────────────────────────────────
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
     """
     What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* in memory/ and originals/ made one file.

@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,6 @@ from ..storage.disk import read_outside
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 
 #: The service itself, and the units that run something for it from time to time or when it fails.
 SERVICE: Final = "recalld.service"
@@ -61,7 +61,7 @@ _FOLDERS: Final = (Path("/var/cache/recalld"), Path("/run/recalld"))
 _SYSTEM_STATE: Final = Path("/var/lib/recalld")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Installation:
     """
     An installation: the service of *workspace*, in the caller's own service manager or, with *user*, in the system's.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -31,7 +31,6 @@ from ..storage.errors import BadFile
 from ..storage.files import Files
 from ..text.comparing import same_words, sentences_in, without_sentences
 from ..text.llm_input import MESSAGE_TOKENS, estimate_tokens
-from ..text.record import record
 from .history_window import Budgets, Window, WindowMessage, room, share, turn_messages
 from .memory_block import PackedBlock, pack
 from .render import BlockLimits, miss
@@ -59,7 +58,7 @@ _SUMMARY_DIVISOR: Final = 2
 _PATIENCE_S: Final = 0.1
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Injection:
     """One turn: the blocks, the messages made of them, the result of recall, the hits shown and left out, and the receipt."""
 

@@ -12,7 +12,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, tzinfo
 from functools import cache
 from typing import Final, Literal, TypeAlias
@@ -22,7 +22,6 @@ from ..protocol.parts import said_as
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.llm_input import MESSAGE_TOKENS, day_in_brackets, day_words, estimate_tokens
-from ..text.record import record
 from ..text.snippet import snippet_span
 from .render import framed
 
@@ -46,7 +45,7 @@ _STEPS: Final = 2
 _SURROGATE: Final = lazy_re("[\ud800-\udfff]")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Budgets:
     """The token budgets of the memory block and of the history block."""
 
@@ -54,7 +53,7 @@ class Budgets:
     history: int = 4096  # 003
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowLimits:
     """The limits of a history block; the defaults are those of 003."""
 
@@ -67,7 +66,7 @@ class WindowLimits:
     language: Literal["zh", "en"] = "en"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class WindowMessage:
     """One message of the block; *is_whole*: it was not cut; *day_line* is the line before the first one of a day, else ""."""
 
@@ -83,7 +82,7 @@ class WindowMessage:
         return f"{self.day_line}\n{self.text}" if self.day_line else self.text
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Window:
     """The history block: its messages, oldest first, and its tokens."""
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -27,7 +27,6 @@ from ..recall.audience import nameless
 from ..recall.neighbours import company, is_neighbour, line_order, stretches
 from ..text.comparing import same_words
 from ..text.llm_input import day_in_brackets, token_cost, whole_tokens
-from ..text.record import record
 from ..text.snippet import excerpt
 from . import render
 from .render import BETWEEN, BlockLimits
@@ -54,7 +53,7 @@ _EXCERPT_BYTES: Final = 500  # a Han character has three, and says as much as th
 _ASKED_EXCERPT_CHARS: Final = 1_000
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PackedBlock:
     """The text of a memory block ("" if nothing fits), the hits it shows by score, and those it leaves out, with the reason."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Final, Literal
 
@@ -21,7 +22,6 @@ from ..index.hit import BY_ID, line_marks
 from ..text.language import ROLES, Language
 from ..text.lazy_re import lazy_re
 from ..text.llm_input import day_words
-from ..text.record import record
 from ..text.redact import HIDDEN
 from ..text.snippet import snippet_span
 
@@ -97,7 +97,7 @@ _CLIENTS_OWN: Final = lazy_re(
 )
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlockLimits:
     """What a memory block may hold and how it is written."""
 

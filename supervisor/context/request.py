@@ -9,7 +9,7 @@ must not see (`recall/audience`), and hits that the turn already contains.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,7 +19,6 @@ from ..protocol.message import UNSAID, History, Message
 from ..recall.audience import Audience
 from ..recall.neighbours import is_asked_again
 from ..text.comparing import same_words, sentences_in
-from ..text.record import record
 
 if TYPE_CHECKING:
     from ..conversation.sessions import RunningSummary
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 ELSEWHERE: Final = 0.6
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Asked:
     """
     The question ("" if there is none), its chat, and the messages of user and assistant *before* it, oldest first.
@@ -152,7 +151,7 @@ def _is_answered(entry: Message, messages: Sequence[Message]) -> bool:
     return any(m.role == "assistant" and is_same_conversation(chat, chat_of(m.raw)) for m in messages[place + 1 :])
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contained:
     """What the turn contains: ids of messages shown whole, sentences (`same_words`), questions asked at *now*."""
 

@@ -32,7 +32,6 @@ from ..storage.disk import Stat
 from ..storage.errors import BadFile, Conflict, NewerFormat, NotFound
 from ..storage.files import Files, FileVersion
 from ..storage.texts import msgid
-from ..text.record import record
 from .request import resolve_input
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ def save_receipt(injection: Injection, *, receipts: ReceiptStore, paths: Workspa
 # ── inbox.json, and the contexts made for it ─────────────────────────────────
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Inbox:
     """What was in inbox.json: its inputs, the *digest* of its bytes, and when it was *written*."""
 

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any, Final, Protocol, TypeVar
@@ -31,7 +32,6 @@ from ..text.language import Language, language_of
 from ..text.lazy_re import lazy_re
 from ..text.llm_input import MIN_PIECE, Entry, Fold, estimate_tokens, quote
 from ..text.llm_output import cleaned, continued, says_nothing
-from ..text.record import record
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ _MOST_CHARS: Final = 64_000
 _PLANNED: Final = 9
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWriter:
     """
     Has a model write summaries of at most *most* in *size*; the prompt of *template* asks for *max_chars* characters.

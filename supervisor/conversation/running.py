@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final
@@ -25,7 +25,6 @@ from ..summaries.schedule import Backoff
 from ..text.language import Language, is_chitchat, language_of
 from ..text.llm_input import MESSAGE_TOKENS, Entry, estimate_tokens, quote
 from ..text.llm_output import after_thoughts
-from ..text.record import record
 
 #: What the summary may take of the window, and what the turns that stay may take of it: one and two fifths.
 _SUMMARY_DIVISOR: Final = 5
@@ -46,7 +45,7 @@ _LAST_WORDS: Final = 80
 _COLON: Final = {"zh": "：", "en": ": "}
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Said:
     """
     A message: *raw* as it was given, *text* as a person reads it, its tokens, the ids of its calls and of its results.
@@ -117,7 +116,7 @@ def is_open(turn: Sequence[Said]) -> bool:
     return bool(turn) and not turn[-1].is_answer
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Pairs:
     """Before which messages a conversation may be divided, and which messages are not half of a pair."""
 
@@ -181,7 +180,7 @@ def _spoken(message: Said) -> str:
 # ── what is summed up, and what is sent ──────────────────────────────────────
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """The limits of a running conversation; ValueError, with one sentence, for those that none can keep."""
 
@@ -219,7 +218,7 @@ class Limits:
         return min(self.window, self.window if self.shown_tokens is None else self.shown_tokens) // _SUMMARY_DIVISOR
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """
     What is known of a conversation: the system prompt, the summary, and every message that the summary does not have.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b, sha256
 from typing import Any, Final, Literal, TypeAlias
@@ -21,7 +21,6 @@ from ..protocol.inbox import ChatKind, chat_of
 from ..protocol.message import UNSAID
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
 from ..summaries.schedule import Backoff
-from ..text.record import record
 
 Kind: TypeAlias = Literal["summary", "overflow"]
 KINDS: Final[tuple[Kind, ...]] = ("summary", "overflow")
@@ -34,7 +33,7 @@ _MARKER_FORMAT: Final = 2
 _DIGITS: Final = 16
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Marker:
     """
     What was summed up: the *numbers* of the messages, and the digests of the *files* of which all messages of the session were.
@@ -66,7 +65,7 @@ def _numbers_of(block: Block) -> Iterator[int]:
         yield number_of(words, block.created_at)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Intent:
     """A line that is to be written, and the *marker* of its *kind* once it is."""
 
@@ -76,7 +75,7 @@ class Intent:
     marker: Marker
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class RunningSummary:
     """
     The running summary of a session, and the *marker* of what it has; without one there is none yet.
@@ -90,7 +89,7 @@ class RunningSummary:
     failure: Backoff = field(default_factory=Backoff)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Progress:
     """
     How far a session is summed up, the line that is being written, and the *failure* of overflow since its last success.
@@ -125,7 +124,7 @@ def session_group(session: str) -> str:
     return f"session-{session_digest(session)}"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class SessionPart:
     """
     What was read of a session: its *blocks*, oldest first, and the *marker* of what of it is summed up.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from ..text.tokenizer import HAN
 
 _QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
@@ -40,7 +40,7 @@ _SHORT_ANSWER: Final = {"zh": 14, "en": 28}
 JUST_BEFORE: Final = timedelta(minutes=30)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Line:
     """What may be quoted as one, with what it is worth to quote it."""
 

@@ -13,7 +13,7 @@ import stat as modes
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -28,7 +28,6 @@ from ..storage.clock import local_day
 from ..storage.errors import BadRequest, SupervisorError
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from ..text.tokenizer import CHINESE, ENGLISH
 from ..workspace import Workspace
 
@@ -47,7 +46,7 @@ _WIDE: Final = "\u2e80"
 _ONE_SIGN: Final = lazy_re(r"[⺀-鿿가-힯]{2,}|.{3,}")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Standing:
     """A message that stands somewhere: as an *entry*, and the dated files that hold it."""
 
@@ -65,7 +64,7 @@ class Standing:
         return self.entry.session if isinstance(self.entry, Block) else str(self.entry.raw.get("session") or "")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """The messages, long-term lines and whole files to forget."""
 
@@ -83,7 +82,7 @@ class Wanted:
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Spot:
     """What forgetting does in one place: its code, a sentence, and the files, as paths from the workspace."""
 

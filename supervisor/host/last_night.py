@@ -8,7 +8,7 @@ The check is the last `fsck` that found something wrong, or nothing any more; th
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,13 +16,12 @@ from typing import Any, TypeVar
 from ..storage.clock import to_wire
 from ..storage.lenient_json import read_record
 from ..storage.texts import restored, stored
-from ..text.record import record
 from ..workspace import Workspace
 
 T = TypeVar("T", "LastFsck", "LastBackup")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LastFsck:
     """
     The outcome of a check: when it was (*at*), and how many messages were *lost* and things *damaged*.
@@ -42,7 +41,7 @@ class LastFsck:
         return not self.lost and not self.damage
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LastBackup:
     """
     The outcome of a backup *at* that time: the last *file* written into the folder, and how many backups the folder keeps.

@@ -22,6 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -31,7 +32,6 @@ from ..storage.control import ErrorCollector
 from ..storage.errors import BadConfig, NoProcess, NoSummary, why_refused
 from ..storage.texts import Text
 from ..text.language import Language
-from ..text.record import record
 from ..workspace import Workspace
 from .lock import any_worker, reclaim
 
@@ -189,7 +189,7 @@ class AskedWorker:
             raise NoSummary(Text("the worker ended without a result; `recalld worker` shows why"), "provider")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class WorkerAnswer:
     """What a worker made of one task: a *result*, or the *sentence* with which it ended, and its exit code."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from pathlib import Path, PurePosixPath
@@ -16,7 +17,6 @@ from typing import Any, Final
 
 from ..storage.errors import SupervisorError
 from ..storage.texts import Text
-from ..text.record import record
 from . import chat_exports, coding_logs, memories, messengers
 from .source import NotImported, Source
 from .talk import Reading, Talk
@@ -25,7 +25,7 @@ from .talk import Reading, Talk
 GROUP: Final = "recalld.importers"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Kind:
     """
     A kind of log or export: *label* is what people call it, a proper name, *name* what commands and recalld.toml do.

@@ -12,7 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import chain, groupby
 from operator import itemgetter
@@ -30,7 +30,6 @@ from ..storage.clock import from_wire, local_day, to_wire
 from ..storage.control import Control
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
-from ..text.record import record
 from ..workspace import Workspace
 from .kinds import kinds_of, labels
 from .memories import copy_notes, notes_folder, notes_of, whole
@@ -46,7 +45,7 @@ _DAY_CHARS: Final = 6_000_000
 _MOST_CHARS: Final = 1_000_000
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
     """
     What an import did, or would do: *added* of *messages* were new; the rest was there already.

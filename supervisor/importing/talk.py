@@ -9,7 +9,6 @@ from datetime import datetime, tzinfo
 from typing import Any, Final, TypeAlias
 
 from ..text.foreign_text import printable_line
-from ..text.record import record
 from .source import Source
 
 #: Who has said what nobody is named for: it is not the owner.
@@ -18,7 +17,7 @@ SOMEONE: Final = "someone"
 _KIND_CHARS: Final = 40
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
     """
     A message: its *id* and its *session* in the program that kept it, and the *channel*, which is that program's name.

@@ -13,7 +13,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from pathlib import Path
 from typing import Final
@@ -26,7 +26,6 @@ from ..protocol.summary_file import MARKER, without_sources
 from ..storage.clock import local_day
 from ..text.language import ROLES
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from .hit import Passage, Tier
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
@@ -57,7 +56,7 @@ PAUSE_S: Final = 1_800
 _MOST_LINES: Final = 12
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """
     A passage, the headings above it (*context*), and the conversation that it belongs to (*talk*).

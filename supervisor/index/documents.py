@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date, tzinfo
 from functools import lru_cache
 from typing import Any, Final
@@ -22,7 +22,6 @@ from ..storage.clock import from_wire, to_wire
 from ..storage.files import Files
 from ..text.foreign_text import decoded
 from ..text.language import is_small_talk
-from ..text.record import record
 from ..text.tokenizer import tokens
 from .chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
 from .hit import Passage
@@ -43,7 +42,7 @@ _MEANT_CHARS: Final = 1_500
 _BEFORE_CHARS: Final = 300
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Document:
     """
     A passage in the index, without its path and tier, which may change; *group* is its day or file, *key* its file's content.
@@ -141,7 +140,7 @@ def _talks(files: Files, paths: WorkspacePaths, members: Mapping[str, Record], z
     return neighbours([beginning(chunk) for chunk in chunks])
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Meant:
     """What the vector of a passage is made of: its text, and the text of the message before it in the same conversation."""
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Final, Literal, Protocol, TypeAlias
-
-from ..text.record import record
 
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.
@@ -34,7 +32,7 @@ BY_ID: Final = "history.json#"
 SHARED: Final = "shared"
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """A message, a ``##`` section of a summary, a paragraph of a note, or a line of memory.md."""
 
@@ -106,7 +104,7 @@ def line_marks(spans: Sequence[tuple[int, int]]) -> str:
     return "#" + ",".join(f"L{start}" + (f"-L{end}" if end > start else "") for start, end in spans)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ScoreParts:
     """
     The four parts of a score, which is their sum.
@@ -130,7 +128,7 @@ class ScoreParts:
         return replace(self, **{part: getattr(self, part) + score - self.total})
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that answers, with its score (0 for a literal hit, None where scores are not shown) and the reasons for it."""
 
@@ -149,7 +147,7 @@ class Hit:
         return replace(self, score=score, parts=self.parts.reaching(score, part))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The hits of the index; without hits, the words of the request that no passage has."""
 
@@ -181,7 +179,7 @@ class Nearness(Protocol):
 Asked: TypeAlias = "Callable[[Collection[int] | None], Nearness | None]"
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """The hits for a question, and how they were found; without hits, *how* is the reason."""
 

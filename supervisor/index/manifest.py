@@ -13,7 +13,7 @@ import json
 import stat as modes
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from operator import attrgetter
 from pathlib import Path
@@ -26,7 +26,6 @@ from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
 from ..storage.files import Files, digest_of
 from ..storage.texts import Text
-from ..text.record import record
 from .hit import Tier
 
 Kind: TypeAlias = Literal["dated", "note", "summary", "long_term"]
@@ -41,7 +40,7 @@ _AT_ONCE_BYTES: Final = 500_000
 PATIENCE_S: Final = 0.05
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Record:
     """A file as it was last read; *key* is the name of its content in the index, *day* is "" for a file without one."""
 
@@ -73,7 +72,7 @@ class Record:
         return f"day {self.day}" if self.kind == "dated" else f"{self.kind} {self.key} {self.day}"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Group:
     """One group in the index: the keys of its contents, the number of passages, and the number of words in each field."""
 
@@ -82,7 +81,7 @@ class Group:
     words: tuple[int, ...] = ()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """The files by relative path, and the groups by name; *version* is that of tokenizer, chunking and schema."""
 
@@ -338,7 +337,7 @@ def _memory_file(path: str, record: Record) -> MemoryFile:
 # ── what an update has changed ───────────────────────────────────────────────
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Changes:
     """
     The result of an update: the numbers of files read, moved and gone, and why files are unreadable, by path.

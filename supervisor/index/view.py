@@ -22,7 +22,6 @@ from ..query.parse import REQUEST_WEIGHT, Query, readable, weighed
 from ..storage.clock import Deadline
 from ..storage.disk import Disk, Stat
 from ..storage.errors import SupervisorError
-from ..text.record import record
 from .documents import CONTEXT_WIDTHS, Document
 from .engine import Engine
 from .hit import MEANING, Answer, Asked, Hit, Nearness, Passage, ScoreParts, Tier
@@ -319,7 +318,7 @@ class View:
         return Corpus(size, words / size if size else 0.0, frequency)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Inventory:
     """
     The last commit: searched files, their passages, bytes on disk, and the number of files that differ from it now.

@@ -18,6 +18,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -26,7 +27,6 @@ from ..storage.control import UNLIMITED, Control, Step
 from ..storage.errors import InternalError
 from ..storage.files import Files
 from ..storage.lenient_json import read_record
-from ..text.record import record
 from .locate import MAX_REQUEST, PROTOCOL, at_socket
 
 #: Seconds until a request must have arrived: a client has it ready before it connects, but a busy machine may halt it between.
@@ -41,7 +41,7 @@ _LOOK_S: Final = 10.0
 _MAX_CONNECTIONS: Final = 32
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Request:
     """An operation by its name, its request as JSON, who asks ({session, chat, language}), and the workspace's `folder_id`."""
 

@@ -30,7 +30,6 @@ from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, msgid, render
 from ..text.comparing import hunks
 from ..text.foreign_text import decoded
-from ..text.record import record
 from .lines import (
     Entry,
     Line,
@@ -65,7 +64,7 @@ _WRITE_TRIES: Final = 20
 _WRITABLE: Final = 0o222
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Written:
     """
     The line that has the words now, of *total*; not *is_new* where the file had them before.
@@ -98,7 +97,7 @@ class Written:
             yield Text("what else it said still holds, and goes on as line {line}.", line=self.others)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Deleted:
     """*count* lines were deleted, *total* are left."""
 
@@ -107,7 +106,7 @@ class Deleted:
     total: int
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Ended:
     """What is no longer true: *place* and *text* as they are now, and the day *until*."""
 
@@ -151,7 +150,7 @@ class LongTermText:
         return {"total": self.total, "sources": {**Counter(entry.source for entry in entries)}, "date_range": span}
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LongTermLines:
     """Some *lines* of the long-term file, which has *total*."""
 

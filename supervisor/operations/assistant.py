@@ -12,6 +12,7 @@ its citation, so that no stored text ends the quotation or begins another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast
@@ -28,7 +29,6 @@ from ..storage.control import UNLIMITED, acting
 from ..storage.errors import BadRequest, SupervisorError
 from ..storage.texts import Text
 from ..text.language import Language, is_small_talk
-from ..text.record import record
 from ..workspace import Workspace
 from .operation import Bounds, Caller, Visible, operation, perform
 
@@ -51,7 +51,7 @@ _MOST_CHARS: Final = 12_000
 _FEW: Final = 20
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Opening:
     """The block, "" where memory has nothing, and its tokens."""
 
@@ -149,7 +149,7 @@ def _passages(messages: Iterable[Message], ws: Workspace) -> list[Passage]:
 # ── what an answer looks up ──────────────────────────────────────────────────
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LookingUp:
     """The operations of an answer, on the workspace that *served* returns."""
 

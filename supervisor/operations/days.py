@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Final
 
@@ -12,7 +13,6 @@ from ..protocol.dated_file import Block
 from ..protocol.paths import Period, read_period
 from ..storage.errors import BadRequest, NotFound, StaleText
 from ..storage.texts import Text, msgid
-from ..text.record import record
 from ..workspace import Workspace
 from .operation import Bounds, Visible, operation
 
@@ -22,7 +22,7 @@ MOST_MESSAGES: Final = 1_000
 ETAG: Final = 16
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DayCount:
     """How many *messages* memory has of a day, how many of them no file holds yet (*waiting*), and in how many bytes."""
 
@@ -32,7 +32,7 @@ class DayCount:
     bytes: int = 0
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DaysAnswer:
     """The *days* with messages, oldest first; all *years* of memory; *summaries* are the days and months that have one."""
 
@@ -41,7 +41,7 @@ class DaysAnswer:
     summaries: tuple[str, ...]
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DayMessage:
     """One message of a day; *path* is its file, "" while no file holds it."""
 
@@ -54,7 +54,7 @@ class DayMessage:
     text: str
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DayAnswer:
     """*messages* from number *start* on, of *total*; the *files* and notes of the day; the days *before* and *after* it."""
 
@@ -68,7 +68,7 @@ class DayAnswer:
     after: str | None
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryLine:
     """A line of a summary; *sources* are the messages that it comes from, by number in the day, or the days of a month."""
 
@@ -76,7 +76,7 @@ class SummaryLine:
     sources: tuple[str, ...] = ()
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryAnswer:
     """
     A summary, without recalld's marks: *text*, the same as *lines*, who made it, and the dated files that it names.

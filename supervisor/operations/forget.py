@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Annotated, Final, cast
 
@@ -15,7 +15,6 @@ from ..storage.control import author
 from ..storage.errors import AlreadyRuns, BadRequest
 from ..storage.texts import Text
 from ..text.foreign_text import shortened
-from ..text.record import record
 from ..workspace import Workspace
 from .days import period_in
 from .operation import Bounds, Visible, operation
@@ -25,7 +24,7 @@ _WAIT_S: Final = 30.0
 _POLL_S: Final = 0.03
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ToForget:
     """One message or line: its *ref* (id or number, and digest), time, speaker, how it begins, and its *day* there."""
 
@@ -41,7 +40,7 @@ class ToForget:
         return self.ref.startswith("0@")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Forgotten:
     """
     What is meant, place by place, and what lies *outside*; *done* once nothing of it is left anywhere.

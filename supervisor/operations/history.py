@@ -6,6 +6,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Any, Final
 
@@ -13,7 +14,6 @@ from ..storage.clock import Clock
 from ..storage.errors import BadRequest, SupervisorError
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
-from ..text.record import record
 from ..workspace import Workspace
 from .operation import Bounds, Visible, operation
 
@@ -80,7 +80,7 @@ def as_messages(messages: object) -> list[dict[str, Any]]:
     return raws
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionHead:
     """
     A session: its key ("": the messages that name none), the kind of its chat, its *first* and *last* day, and how many *days*.
@@ -97,7 +97,7 @@ class SessionHead:
     summed_up: datetime | None
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionsAnswer:
     """The *sessions*, of *total*, the one talked in last first."""
 

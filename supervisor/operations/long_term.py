@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import unquote
@@ -12,7 +13,6 @@ from ..storage.errors import BadRequest, StaleText
 from ..storage.files import digest_of
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from .operation import Bounds, OfPython, Visible, operation
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def summarize_overflow(
     return ws.session_lines.summarize_overflow(session, write_line, clock(), since=since, in_turn=in_turn)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LongTermWhole:
     """The file at *path* with its whole *text*; another text has another *etag*."""
 
@@ -143,7 +143,7 @@ class LongTermWhole:
     etag: str
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Replaced:
     """The file at *path* has a new text now: its *etag*, and how many lines are in it in *total*."""
 
@@ -152,7 +152,7 @@ class Replaced:
     total: int
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LinesFound:
     """The lines that were found as text, or the sentence that says why there are none; *total* is how many lines there are."""
 

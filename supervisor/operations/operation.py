@@ -20,7 +20,6 @@ from ..storage.clock import Clock, utc_now
 from ..storage.control import UNLIMITED, Control, author, noting
 from ..storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
 from ..storage.texts import Text
-from ..text.record import record
 from ..workspace import Workspace
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ Interface: TypeAlias = Literal["python", "command", "socket", "tool", "http"]
 CHATS: Final = ("", "direct", "group", "channel")
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """
     Who asks: the conversation that reads the answer (*session*, and *chat*, its kind), the *language*, and the *interface*.
@@ -132,7 +131,7 @@ class Visible:
         return None if audience.sees_all else lambda text: reader.visible(path, cut(text), audience)
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation(Generic[A]):
     """
     An act with its *name* and the function that *run*s it; codec.py derives the JSON of its arguments and of its answer.
@@ -153,7 +152,7 @@ class Operation(Generic[A]):
         return self.within_s + (config.turns.wait.total_seconds() if may_wait else 0.0)
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """
     What an argument may be: a number from *least* to *most*, a text of at most *length* characters, or one of the *choices*.
@@ -185,7 +184,7 @@ class Bounds:
 OfPython: TypeAlias = Annotated[Any, Bounds(in_json=False)]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """An argument of an operation: its *kind*, a type, or None where it *may_be_none*; its *default*, and its *bounds*."""
 

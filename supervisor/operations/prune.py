@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated
 
 from ..archive.coverage import prunable
-from ..text.record import record
 from .operation import Bounds, Visible, operation
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Pruned:
     """The dated *files* that were moved (with *dry_run*: would be), their *bytes*, and how many as old ones have no cover."""
 

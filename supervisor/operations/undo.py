@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from ..archive.diary import Act, sentence_of
@@ -11,7 +12,6 @@ from ..storage.control import author, noting
 from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from ..text.comparing import Hunk, without
-from ..text.record import record
 from ..workspace import Workspace
 from .operation import Visible, operation
 
@@ -21,7 +21,7 @@ _CHANGED: Final = Text("what it wrote was changed since, and would be lost")
 _GONE: Final = Text("what was there before is no longer kept")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Undone:
     """
     The act *id* of this *kind*, in a sentence (*what*); not *done* where it was taken back before.

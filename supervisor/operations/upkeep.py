@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..archive.quarantine import Unread
 from ..storage.errors import BadFile
 from ..storage.texts import Text
-from ..text.record import record
 from ..workspace import Workspace
 from .operation import OfPython, Visible, operation
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..index.view import Inventory
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusAnswer:
     """The *facts* by stable keys, with wire times; the *sentences* about what is wrong, and whether all is well."""
 
@@ -33,7 +33,7 @@ class StatusAnswer:
     is_well: bool
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreAnswer:
     """
     How many messages history.json has after it was *restored* (0: nothing was done).
@@ -45,7 +45,7 @@ class RestoreAnswer:
     unread: tuple[Unread, ...] = ()
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveAnswer:
     """The dated *files* by the ids of the messages that were written, and how many messages are *left*."""
 
@@ -173,7 +173,7 @@ def index_rebuild(memory: Visible, wait_s: float = 10.0) -> Changes:
     return memory.ws.searcher.refresh(wait_s, memory.control, rebuild=True)
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckAnswer:
     """What a *check* found: "good", "odd" or "bad"; *why* is a sentence, *mend* the command in it."""
 

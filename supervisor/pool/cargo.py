@@ -25,7 +25,7 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
 
@@ -41,7 +41,6 @@ from ..storage.clock import from_wire, to_wire
 from ..storage.errors import BadConfig
 from ..storage.lenient_json import read_record
 from ..storage.texts import Text, msgid
-from ..text.record import record
 
 Uid: TypeAlias = str
 #: What became of a task that was offered: it waits for a worker, a worker has it, or its answer waits for its host.
@@ -66,7 +65,7 @@ _KEYS: Final = (
 Why: TypeAlias = Literal["short", "ended"]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Cargo:
     """A sealed task on its way to the pool; a person waits for one that *is_asked*."""
 
@@ -75,7 +74,7 @@ class Cargo:
     is_asked: bool = False
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What the pool has made of a task, sealed; *refused* says in one word why a worker could not read the cargo."""
 
@@ -91,7 +90,7 @@ class PoolAway(Exception):
 # ── packed ───────────────────────────────────────────────────────────────────
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reserve:
     """The calls that were written down before the cargo left, as lines of *at* in the log of calls."""
 
@@ -101,7 +100,7 @@ class Reserve:
     mark: str = ""  # of this one reservation
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
     """What is in a cargo."""
 
@@ -114,7 +113,7 @@ class Contents:
     config: Config = field(default_factory=Config)
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What is in an answer: a result, or *why* there is none."""
 

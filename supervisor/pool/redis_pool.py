@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -21,7 +22,6 @@ from redis.retry import Retry
 from ..pool import scripts
 from ..protocol.llm import is_local, without_credentials
 from ..storage.texts import Text, msgid
-from ..text.record import record
 from .cargo import Answer, Cargo, PoolAway, Sign, Uid
 
 _TIMEOUT_S: Final = 5.0
@@ -170,7 +170,7 @@ def _answer(uid: Uid, data: bytes) -> Answer:
 # ── what an operator sees ─────────────────────────────────────────────────────
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Standing:
     """A pool at one moment."""
 

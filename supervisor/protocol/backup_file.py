@@ -15,7 +15,7 @@ import os
 import stat as modes
 import tarfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Final, Self, cast
 
@@ -26,7 +26,6 @@ from ..storage.files import FileVersion
 from ..storage.lenient_json import parse_json, read_record, wire_name
 from ..storage.texts import Text
 from ..text.foreign_text import LONGEST_NAME, parts_of
-from ..text.record import record
 
 #: Of a backup, and of every file in it: a later format of any of them makes it another number.
 FORMAT: Final = 1
@@ -40,7 +39,7 @@ _OF_A_LINE: Final = 512
 _MAGIC: Final = (b"ustar\x0000", b"ustar  \x00")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A file of a backup: its path from the workspace, size and digest, time of last change, and whether it is a program."""
 
@@ -51,7 +50,7 @@ class Entry:
     executable: bool = False
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Contents:
     """What a backup's list says of it; *created_at* is a wire time, *made_by* a version of recalld."""
 

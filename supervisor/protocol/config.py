@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -21,7 +21,6 @@ from ..storage.errors import BadConfig, BadRequest, NoWorkspace
 from ..storage.files import Files
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, render
-from ..text.record import record
 from . import config_keys as table
 from .paths import WorkspacePaths, check_filesystem
 from .settings import PREFIX, Place, applied, choice, dotted, gather, keys, refuse_unknown_variables, variable
@@ -36,7 +35,7 @@ OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD
 OF_A_FLEET: Final = f"{PREFIX}FLEET_"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Config:
     """Keys that belong to no section."""
 

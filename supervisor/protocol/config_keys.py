@@ -7,13 +7,13 @@ checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 and 8.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, Final, Literal
 from zoneinfo import ZoneInfo
 
 from ..storage.clock import find_zone
 from ..storage.texts import Text, msgid
-from ..text.record import record
 from .connections import TakenSource, take
 from .paths import QUIET_HOURS
 from .settings import choice, duration, durations, flag, names, number, patterns, size, text
@@ -37,7 +37,7 @@ _BACKEND: Final = (r"[a-z][a-z0-9_-]{0,63}", msgid('"auto", "bm25", "use", "e5",
 _KEY_ENV: Final = "The name of the variable that holds the key; the key itself is never in a file."
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Provider:
     """A model and its server: that of `llm`, and those that a pool asks, the sections of [providers] in pool.toml."""
 
@@ -46,7 +46,7 @@ class Provider:
     api_key_env: str = text("OPENAI_API_KEY", _KEY_ENV, _VARIABLE, secret=True)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class History:
     """The caps of history.json."""
 
@@ -55,7 +55,7 @@ class History:
     hard_bytes: int = size("10MB", "The size of history.json that has the same effect as `hard_cap`.", least="1KB")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Archive:
     """When messages are written to dated files, and when failed summaries are tried again."""
 
@@ -84,7 +84,7 @@ class Archive:
         return find_zone(self.timezone)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Recall:
     """Which memories are found for a turn, and how they are shown."""
 
@@ -133,7 +133,7 @@ class Recall:
     note: bool = flag(True, "Begin the memory block with a line that says that it has no instructions; not with `line`.")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Context:
     """The recent conversation that goes into a turn."""
 
@@ -153,7 +153,7 @@ class Context:
     alternate: bool = flag(False, "Join messages of one role in a row and begin with the user's, as Mistral and Gemma demand.")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Llm(Provider):
     """The model that writes summaries and answers."""
 
@@ -167,7 +167,7 @@ class Llm(Provider):
     max_calls_per_day: int = number(200, Text("The most calls for summaries a day; 0 allows none."))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Worker:
     """The processes that write summaries."""
 
@@ -180,14 +180,14 @@ class Worker:
         return self.lease / 8
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Tokens:
     """How tokens are estimated."""
 
     cjk_weight: float = number(1.0, "How many tokens a Chinese, Japanese or Korean character counts as.", least=0.1, most=4)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Turns:
     """Who answers, and what happens around a turn."""
 
@@ -203,7 +203,7 @@ class Turns:
     wait: timedelta = duration("2m", "How long a turn waits for the model at most; then it goes on without.", least="1s")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """The running summary of one conversation, and a session's overflow."""
 
@@ -216,7 +216,7 @@ class Conversation:
     max_history: int = number(100, "How many messages a session has before it overflows.", least=1)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Summarize:
     """How a session is summarised into one long-term line, and from how many words on a day is worth a call."""
 
@@ -231,7 +231,7 @@ class Summarize:
     char_limit: int = number(2000, "The most characters of the line, within a quarter of the context.", least=20, most=20_000)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Tools:
     """What the tools for the assistant answer."""
 
@@ -241,7 +241,7 @@ class Tools:
     )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Embeddings:
     """The server of `recall.backend = "hybrid"`, and how much room vectors have."""
 
@@ -257,7 +257,7 @@ class Embeddings:
     )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Serve:
     """The HTTP service on this machine: REST, MCP, page."""
 
@@ -274,7 +274,7 @@ class Serve:
     )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Privacy:
     """Which secrets are hidden, and where."""
 
@@ -304,7 +304,7 @@ class Privacy:
         return (*self.patterns, *personal())
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Log:
     """Rotation and retention of log.jsonl."""
 
@@ -313,7 +313,7 @@ class Log:
     keep_days: int = number(30, "For how many days old log files are kept.")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Care:
     """How the workspace is watched and protected."""
 
@@ -337,7 +337,7 @@ class Care:
     )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Sealed:
     """What the hosts and the workers of a pool have alike."""
 
@@ -352,7 +352,7 @@ class Sealed:
     )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Pool(Sealed):
     """A pool of workers elsewhere that does the tasks (`recalld[pool]`)."""
 
@@ -365,7 +365,7 @@ class Pool(Sealed):
     profile: str = text("default", "Which model of the pool writes: the name of a section of the workers' pool.toml.", _NAME)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Sources:
     """What the supervisor takes in by itself, as `recalld import` does: logs of clients, folders, other workspaces."""
 
@@ -376,7 +376,7 @@ class Sources:
     patience: timedelta = duration("7d", "For how long a source may be away before anything is said of it.")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Crew(Sealed):
     """One worker process of a pool, [pool] of its pool.toml."""
 

@@ -23,7 +23,6 @@ from ..storage.files import Files
 from ..storage.lenient_json import parse_json, read_record, render_json
 from ..storage.texts import Text, restored
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from .settings import made_key, read_duration
 
 #: The clients that `connect` sets up; earlier versions had others.
@@ -39,7 +38,7 @@ _NO_NAME: Final = lazy_re(r"[^\w-]+|^[\W_]+")
 _FROM: Final = ("claude-code", "codex", "recalld")
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
     """
     One settings file of a *client*: its *path*, and the *command* of a hook in it.
@@ -54,7 +53,7 @@ class Connection:
     made: bool = False
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _File:
     version: Literal[1]
     connections: tuple[Connection, ...]
@@ -77,7 +76,7 @@ def render_connections(connections: Sequence[Connection]) -> bytes:
 # ── sources ──────────────────────────────────────────────────────────────────
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TakenSource:
     """
     One source: *kind* is what `from` says, "" for whatever is found at its *path*, which a client may leave out.

@@ -15,6 +15,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +25,6 @@ from ..storage.errors import BadConfig, NewerFormat
 from ..text.language import ROLES
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import after_thoughts
-from ..text.record import record
 from .message import OUR_FIELDS, Key, Message, digest_of_text, fingerprints_of, role_of, text_field_of, why_undated
 from .parts import file_lines, is_code, parse_words, readable_json, render_words, speaker_of, tool_lines, without_lines
 
@@ -59,7 +59,7 @@ _UNREADABLE: Final = lazy_re("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe
 _PLAIN: Final = lazy_re(r"[A-Za-z0-9](?:[A-Za-z0-9 ./_+-]*[A-Za-z0-9./_+-])?(?::[A-Za-z0-9./_+-]+)*")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Block:
     """
     One message in a dated file.
@@ -122,7 +122,7 @@ class Block:
         return fingerprints_of(self.fields, self.fields.get("role", self.role), self.text, self.created_at)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class DatedFile:
     """The parsed content of a dated file that recalld made."""
 

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -18,7 +19,6 @@ from typing import Any, Final, Literal, TypeAlias
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from .message import InvalidEntry, Message, read_message
 
 ChatKind: TypeAlias = Literal["direct", "group", "channel"]
@@ -44,7 +44,7 @@ _GROUP: Final = r"""
 _HEAD: Final = lazy_re(rb"^<!-- (\{[^\n]*\}) -->", re.MULTILINE)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Chat:
     """The chat of a message: with the user alone, a group or a channel; *session* is its key, "" if unknown."""
 

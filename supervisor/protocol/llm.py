@@ -16,6 +16,7 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,6 @@ from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from .config_keys import Llm, Privacy
 from .paths import WorkspacePaths
 
@@ -75,7 +75,7 @@ _TURN: Final = lazy_re(r"^<!-- (system|user|assistant) -->[ \t]*\n", re.MULTILIN
 # ── the server and its key ───────────────────────────────────────────────────
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """Which model is asked, where, and with which key: marks of 4 hex digits, enough to see a change, too few to find a key."""
 
@@ -222,7 +222,7 @@ class Turn(NamedTuple):
 Prompt: TypeAlias = "str | tuple[Turn, ...]"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PromptTemplate:
     """The template of one file; *name* is the file's, without a folder."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from enum import Enum
 from typing import Any, Final, TypeAlias
@@ -18,7 +18,6 @@ from typing import Any, Final, TypeAlias
 from ..storage.clock import quoted, read_instant, to_wire, truncate_to_ms, why_not_said_at, wire_time
 from ..storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 from ..storage.texts import Text
-from ..text.record import record
 
 
 class Archived(Enum):
@@ -62,7 +61,7 @@ _THINKING: Final = ("thinking", "redacted_thinking", "reasoning")
 _MOST_LEVELS: Final = 200
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One message of history.json; *raw* is its JSON object as found, in its key order; the other fields are read from it."""
 
@@ -110,7 +109,7 @@ class Message:
         return fingerprints_of(self.raw, self.raw.get("role"), self.text, self.created_at)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Failure:
     """
     The last failure of a group: how many so far, when, when to try again, and why.
@@ -125,7 +124,7 @@ class Failure:
     refused: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class InvalidEntry:
     """An element of the array that is not a message, and one clause that says why."""
 

@@ -23,7 +23,6 @@ from ..storage.errors import BadConfig, BadRequest
 from ..storage.texts import Text
 from ..text.foreign_text import LONGEST_NAME
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 
 #: The folders of the task queue, in worker/: queued tasks, running tasks, results, failures by group.
 QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
@@ -77,7 +76,7 @@ class _Below:
         return paths.root.joinpath(*self._parts)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class WorkspacePaths:
     """The paths of the workspace at *root*."""
 

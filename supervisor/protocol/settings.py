@@ -12,13 +12,12 @@ import json
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..storage.errors import BadConfig
 from ..storage.texts import Text, msgid
-from ..text.record import record
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -48,7 +47,7 @@ Place = tuple[str, str]  # section ("" for the top of the file) and key
 Form = tuple[str, str]  # of a text: the pattern that it matches as a whole, and what that is for people
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Key:
     """
     A key: its default as TOML has it, its meaning, what it takes ("give <allowed>"), and what reads a value of TOML.

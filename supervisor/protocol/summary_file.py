@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from .dated_file import FORMAT, body_digest, read_head, render_head
 from .paths import day_of_name
 
@@ -37,7 +36,7 @@ class Source:
     count: int = field(default=0, compare=False)
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """The content of a summary file. *text* is the last machine part; *kept* is the edited part before it, "" if none."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
@@ -19,7 +19,6 @@ from ..storage.clock import from_wire, to_wire
 from ..storage.lenient_json import parse_json, read_record, render_json, wire_name
 from ..storage.texts import restored, stored
 from ..text.foreign_text import parts_of
-from ..text.record import record
 from .message import ATTEMPTS_END
 from .summary_file import Source, can_be_named
 
@@ -51,7 +50,7 @@ REASONS: Final = get_args(Reason)
 NO_ANSWER: Final = frozenset({"timeout", "provider", "input", "lost", "spent"})
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """A summary to write. *material* names the files to read, dated files or `summary/…` ones, oldest first."""
 
@@ -71,7 +70,7 @@ class Task:
     attempt: int = 0  # earlier failures of the group
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AskedTask:
     """A task that somebody waits for. Its material is the *prompt* or the *turns* for a model."""
 
@@ -88,7 +87,7 @@ class AskedTask:
     attempt: int = 0  # earlier failures of the session
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The result of a task. *sources*, *group*, *previous_digest*, *redo* and *attempt* are copied from the task."""
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +29,6 @@ from ..storage.lenient_json import parse_json, read_record, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import outside_code
-from ..text.record import record
 
 if TYPE_CHECKING:
     from ..text.language import Language
@@ -49,7 +48,7 @@ _ANY_MARK: Final = lazy_re(
 )
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """One passage that was found: its place, its score and the *parts* of it, whether it was shown, and if not, why not."""
 
@@ -63,7 +62,7 @@ class Candidate:
     why: str = ""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """
     One turn. *history* and *messages* are as they were sent; *config* holds the settings that were used, by their names.

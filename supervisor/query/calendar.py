@@ -10,15 +10,15 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
 from ..text.comparing import MONTHS, WEEKDAYS, han_number
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Days:
     """The days from *first* to *last*, both included."""
 

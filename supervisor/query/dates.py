@@ -11,12 +11,12 @@ import re
 import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date
 from typing import Final, TypeAlias
 
 from ..text.comparing import MONTH
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from ..text.tokenizer import HAN
 from . import meanings
 from .calendar import (
@@ -202,7 +202,7 @@ _TO: Final = lazy_re(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", re.
 _APART: Final = lazy_re(rf"(?<=[0-9]) (?=[{HAN}])(?!(?<=[0-9]{{3}} )月)|(?<=[{HAN}]) (?=[0-9])")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Span:
     """Days that a text names, and their place in it as `plain` has it."""
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
 from ..text.comparing import HAN_DIGITS
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from ..text.tokenizer import HAN
 from .calendar import (
     LONGEST,
@@ -37,7 +37,7 @@ from .calendar import (
 from .intent import AHEAD, OVER
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Said:
     """The day on which a text is said, and its direction."""
 

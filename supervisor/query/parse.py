@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 from typing import Final
 
 from ..text.language import is_chitchat, is_small_talk
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from ..text.tokenizer import spelled, tokens
 from ..text.word_frequency import rarity_of
 from .calendar import Days, day_tokens, occasions
@@ -80,7 +79,7 @@ _PERSON: Final = lazy_re(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
 NAMED: Final = lazy_re(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Query:
     """
     What a question asks for.

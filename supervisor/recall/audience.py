@@ -8,17 +8,17 @@ marked as shared, or what `[recall] in_groups` allows. What it may not see is as
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..index.hit import SHARED, Passage, reader_of
 from ..protocol.inbox import DIRECT, Chat
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 
 _NAMED: Final = lazy_re(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audience:
     """The readers of *chat*; *in_groups* is `[recall] in_groups`."""
 

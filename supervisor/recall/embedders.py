@@ -21,6 +21,7 @@ import mmap
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -36,7 +37,6 @@ from ..storage.errors import BadConfig
 from ..storage.process import give_back_memory
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from .vectors import Array
 
 #: The value of `[recall] backend` that stands for what is there.
@@ -85,7 +85,7 @@ class Embedder(Protocol):
         ...
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Package:
     """A package with a model: how it is loaded, the file of the model, the memory and the instructions that it needs."""
 

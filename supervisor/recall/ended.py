@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
@@ -20,7 +20,6 @@ from ..query.intent import asks_past
 from ..query.parse import Query
 from ..storage.control import note
 from ..storage.files import Files, digest_of
-from ..text.record import record
 
 #: The score of what was struck, relative to the best hit that stands.
 _BEHIND: Final = 0.999
@@ -28,7 +27,7 @@ _BEHIND: Final = 0.999
 _NAME: Final = 32
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The *messages*, by id, and the *lines* of summaries, by `name_of`, that are no longer true."""
 

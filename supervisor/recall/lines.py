@@ -12,6 +12,7 @@ import contextlib
 import itertools
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -25,7 +26,6 @@ from ..storage.files import Files
 from ..storage.texts import Text
 from ..text.foreign_text import decoded, parts_of
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from .audience import ALONE, Audience
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _SPAN: Final = lazy_re(r"L?(\d{1,9})(?:-L?(\d{1,9}))?")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Lines:
     """
     *text* is lines *start* to *end* (1-based, inclusive) of the *total* that the file at *path* has.
@@ -53,7 +53,7 @@ class Lines:
     text: str
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LineReader:
     """Reads lines of the memory of one workspace; each store is opened when it is first needed."""
 

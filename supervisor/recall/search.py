@@ -11,7 +11,7 @@ from __future__ import annotations
 import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -37,7 +37,6 @@ from ..storage.errors import BadFile, as_supervisor_error
 from ..storage.files import Files
 from ..storage.texts import Text
 from ..text.foreign_text import decoded
-from ..text.record import record
 from ..text.tokenizer import tokens
 from .audience import ALONE, Audience
 from .ended import of_today
@@ -60,7 +59,7 @@ _PART_S: Final = 10.0
 _LATE_CHARS: Final = 1_000
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Searcher:
     """Searches the memory of one workspace, and keeps the index of it up to date."""
 

@@ -13,7 +13,7 @@ import contextlib
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -38,7 +38,6 @@ from ..storage.errors import SupervisorError, as_supervisor_error
 from ..storage.files import Files
 from ..text.foreign_text import printable
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from ..text.tokenizer import HAN
 from .neighbours import is_asked_again
 
@@ -52,7 +51,7 @@ _PATIENCE_S: Final = 0.1
 _HAN: Final = lazy_re(f"[{HAN}]")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class UnfiledPassages:
     """
     The passages, as an overlay of the index and one by one; *left* messages are missing, since time was up.

@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from shlex import quote
 from typing import Any, Final, get_args
@@ -30,7 +30,6 @@ from ..storage.texts import Text
 from ..text.language import Language
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import own_words
-from ..text.record import record
 
 #: Fields of an input that its answer takes over: where it was said.
 _PLACE: Final = ("session", "chat", "channel", "project")
@@ -52,7 +51,7 @@ _LEAST_CHARS: Final = 2
 _NOTHING: Final = Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Input:
     """
     An input that waits: its message as found, the *id* and the time *at* by which it goes into history.json.
@@ -92,7 +91,7 @@ class Input:
         return {name: self.message.raw[name] for name in _PLACE if name in self.message.raw}
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """The inputs of one conversation that wait for one answer, oldest first."""
 

@@ -7,18 +7,18 @@ An input that is set aside is kept there as it was, and is not answered while th
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.queue import TaskQueue
 from ..storage.clock import to_wire
-from ..text.record import record
 
 if TYPE_CHECKING:
     from .answer import Conversation
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class FailedInput:
     """How often an input was asked in vain, and whether it is set aside."""
 

@@ -16,13 +16,13 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
 from ..text.lazy_re import lazy_re
-from ..text.record import record
 from .disk import read_outside
 from .errors import BadConfig
 from .texts import Text, msgid
@@ -37,7 +37,7 @@ LARGE: Final = timedelta(days=1)
 _EXAMPLE: Final = "Asia/Shanghai"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Deadline:
     """A limit in time: the moment *ends_at* of the clock *now*, in seconds (configuration: recall.timeout_ms)."""
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..text.foreign_text import printable_line
-from ..text.record import record
 from .clock import NEVER, Deadline
 from .errors import BadConfig, NewerFormat
 
@@ -22,7 +22,7 @@ from .errors import BadConfig, NewerFormat
 UNENDING: Final = float("inf")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Control:
     """
     How a caller limits one call, and follows it.

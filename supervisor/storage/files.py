@@ -21,12 +21,12 @@ import stat as modes
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from ..text.foreign_text import LONGEST_GIVEN, shortened_name
-from ..text.record import record
 from .disk import Disk, Stat
 from .errors import TEMPORARY, Busy, Conflict
 
@@ -38,7 +38,7 @@ RETRY_PAUSES_S: Final = (0.002, 0.004, 0.008, 0.016, 0.03, 0.06, 0.12, *(0.25,) 
 _LONGEST_WRITE_S: Final = 3600.0
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class FileVersion:
     """One whole version of a file: its bytes, and the properties that differ from those of other versions."""
 

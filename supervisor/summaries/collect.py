@@ -7,7 +7,7 @@ and 6.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from ..storage.control import Control, ErrorCollector
 from ..storage.errors import Conflict
 from ..storage.files import Files
 from ..text.llm_output import cleaned, says_nothing
-from ..text.record import record
 from .llm_state import ModelUse, note_answer, note_result, summary_writer
 from .meanwhile import NOTHING, stand_after_refusals
 from .quality import judge, reject_form
@@ -33,7 +32,7 @@ from .reading import blocks_of, material_of
 from .schedule import Backoff, refused_mark
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Stores:
     """What a result is read from, judged by, and written to."""
 

@@ -8,7 +8,7 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -30,7 +30,6 @@ from ..storage.errors import NoSummary
 from ..storage.files import Files
 from ..storage.lenient_json import read_record, wire_name
 from ..storage.texts import Text, restored, stored
-from ..text.record import record
 from .schedule import (
     TWICE,
     ProviderState,
@@ -49,7 +48,7 @@ BYTES_PER_TOKEN: Final = 3
 MAX_QUEUED: Final = 8
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ModelUse:
     """
     What the use of the model is recorded in and limited by.

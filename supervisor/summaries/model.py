@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
@@ -18,7 +19,6 @@ from ..protocol.task import NO_ANSWER, AskedTask, Result, asked_id
 from ..storage.clock import NEVER, Clock, Deadline, to_wire, within
 from ..storage.errors import NoSummary
 from ..storage.texts import Text
-from ..text.record import record
 from .llm_state import ModelUse, note_answer, note_result, refusal
 
 #: How long a worker may take in addition to its call: to start, and to report that the model was silent for too long.
@@ -27,7 +27,7 @@ _STARTUP: Final = timedelta(seconds=30)
 _POLL_S: Final = 0.03
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
     """What one answer may take: *timeout* of the call itself, and the *deadline* of its caller."""
 

@@ -16,14 +16,13 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Final, Self
 
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covers
 from ..protocol.paths import Period, day, month, summary_period
 from ..protocol.summary_file import Source
-from ..text.record import record
 
 #: A day of at most so many messages, in files of so many bytes, is short: they are read as quickly as an extract of them.
 _SHORT_DAY: Final = 12
@@ -38,7 +37,7 @@ TWICE: Final = "-twice"
 BACKLOG_INTERVAL: Final = timedelta(days=1)
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryJob:
     """A summary to make: the sources that it will name, the material to read, and the text that it continues."""
 
@@ -50,7 +49,7 @@ class SummaryJob:
     previous_digest: str  # of the existing summary file, "" when there is none
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWriter:
     """
     What is able to write the summaries: a model (*is_model*), which also replaces extracts, or the extract.
@@ -257,7 +256,7 @@ def _is_in_daily_summary(file: MemoryFile, summaries: Mapping[Period, ExistingSu
 # ── failures ─────────────────────────────────────────────────────────────────
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Backoff:
     """How often something failed in a row, when it did last, and when to try again; *attempts* is 0 where it did not fail."""
 
@@ -281,7 +280,7 @@ class Backoff:
         return self.failed_at is None or self.next_at is None or is_due(self.failed_at, self.next_at, now)
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
     """What became of a model's answers: *refused* by reason."""
 
@@ -303,7 +302,7 @@ class Verdicts:
         return replace(self, accepted=accepted, refused=refused, recent=recent)
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderState(Backoff):
     """What `worker/failed/provider.json` holds: the last fault of the provider, and today's cost so far."""
 

@@ -16,14 +16,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from sys import maxsize
 from typing import Final
 
 from .language import Language
 from .lazy_re import lazy_re
-from .record import record
 from .tokenizer import HAN, KANA
 
 #: Tokens that the chat template adds to each message.
@@ -112,7 +111,7 @@ def token_cost(text: str, cjk_weight: float = 1.0) -> float:
     return total
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Entry:
     """
     A message or a part of one: *head* is its time, role and name; *part* counts from 1, and is 0 for a whole message.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +22,6 @@ from typing import Final, TypeAlias
 
 from .language import Language, language_of
 from .lazy_re import lazy_re, lines_of
-from .record import record
 from .secret_forms import MAIL, Found, has_label, labelled
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
@@ -51,7 +51,7 @@ _FORMS: Final = (
 )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Secret:
     """
     A secret at *start* to *end* of a text.
@@ -181,7 +181,7 @@ _MARKS: Final = {"en": "[redacted]", "zh": "[已隐去]"}
 _WHOLE_MAIL: Final = lazy_re(r"[^\s@:/]+@[^\s@:/]+\.\w{2,}")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Marks:
     """
     Puts a mark in the place of each secret in what is about to be stored; *patterns* are those of the configuration.

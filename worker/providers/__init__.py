@@ -20,7 +20,6 @@ from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import Prompt, without_secrets, writes_extracts
 from recalld.supervisor.protocol.task import Reason, Task
-from recalld.supervisor.text.record import record
 
 
 @runtime_checkable
@@ -43,7 +42,7 @@ class Model(Protocol):
         ...
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Usage:
     """The cost: the *calls* are requests that were sent, the tokens are the server's figures, else estimated."""
 
@@ -61,7 +60,7 @@ class Usage:
         return {"calls": self.calls, "promptTokens": self.prompt_tokens, "completionTokens": self.completion_tokens}
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Completion:
     """A complete answer without thinking and wrapping, never blank; *model* is who wrote it by the server's word."""
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from recalld.supervisor.protocol.task import LONGEST_RETRY_S, Reason
 from recalld.supervisor.storage.texts import Text
-from recalld.supervisor.text.record import record
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ServerError:
     """The reason of the failed result and its sentence; *overflow* when a shorter prompt may be accepted."""
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from ...context.render import spoken
 from ...protocol.connections import HOOK_UNKNOWN
 from ...storage.texts import msgid
-from ...text.record import record
 
 #: What a settings file is: JSON with properties and items, a table of TOML, or a paragraph in Markdown.
 Form: TypeAlias = Literal["json", "toml", "paragraph"]
@@ -40,7 +40,7 @@ _DIGITS: Final = 20
 _MOST_CHARS: Final = 9_500
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Client:
     """
     A client: its *title* for people, the folder of its settings below the user's own, and the command that starts it.
@@ -71,7 +71,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
 # ── settings ─────────────────────────────────────────────────────────────────
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """
     What one settings file should have.
@@ -88,7 +88,7 @@ class Wanted:
     text: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a client is connected: the user's folder *home* or a *project*, with the *argv* that starts recalld there."""
 
@@ -156,7 +156,7 @@ class OddEvent(ValueError):
     """An event that recalld can't use; its text says why, without words of a message."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Event:
     """One event: its *kind*, the client's *session* and *turn*, what was asked and answered, and how a session begins."""
 

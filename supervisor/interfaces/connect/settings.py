@@ -24,7 +24,6 @@ from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
 from ...storage.files import Files, FileVersion
 from ...storage.texts import Text, msgid
 from ...text.lazy_re import lazy_re
-from ...text.record import record
 from .clients import CLIENTS, Place, Wanted, wanted
 from .plan import Refused, comparable, connected, disconnected, is_blank, workspaces
 
@@ -45,7 +44,7 @@ class BadSettings(BadFile):
     english = msgid("{path} can't be changed: {why}; {mend}; it was left as it is.")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Change:
     """What is done to one settings file: the text that it has (None: there is none) and the one that it gets."""
 
@@ -59,7 +58,7 @@ class Change:
     elsewhere: tuple[str, ...] = ()  # other workspaces that it is connected with
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Machine:
     """The clients of this user, the workspace to connect them with, and what earlier runs put into their settings."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,6 @@ from ...protocol.turn import Receipt
 from ...storage.clock import to_wire
 from ...storage.errors import BadRequest, SupervisorError
 from ...storage.texts import Text
-from ...text.record import record
 from ...workspace import Workspace
 from ..http.site import Site
 from .talk import MOST_SESSION, Answer, Talk, digest, first_session, named_session
@@ -42,7 +41,7 @@ _LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _AGAIN: Final = timedelta(minutes=10)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Turn:
     """The *question* of a request, its *session*, and its *place* in it."""
 

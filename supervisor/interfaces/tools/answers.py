@@ -11,12 +11,11 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from ...operations.codec import camel, to_json
 from ...text.llm_input import estimate_tokens
-from ...text.record import record
 from ...text.snippet import is_grapheme_boundary
 
 #: The mark of a cut, as in the memory block (003).
@@ -27,7 +26,7 @@ _MIDDLE: Final = 5.0
 _ALWAYS: Final = frozenset({"text", "snippet", "new", "score"})
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a tool answers, or a part of it; *plain* is the text for a client that takes only text."""
 
@@ -44,7 +43,7 @@ class Answer:
         return {camel(name): value for name, value in values.items() if name in _ALWAYS or _has_value(value)}
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySearchResult(Answer):
     """
     A passage that was found: *snippet* is lines *start_line* to *end_line* of *path*.
@@ -64,7 +63,7 @@ class MemorySearchResult(Answer):
     ref: str = ""  # "42@1f3a9c0d", the name by which a line of the long-term file is deleted
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer(Answer):
     """The answer of `memory_search`; *note* says why there are no results, or why there may be more."""
 
@@ -74,7 +73,7 @@ class SearchAnswer(Answer):
     note: str = ""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GetAnswer(Answer):
     """The answer of `memory_get`: *text* is lines *start_line* to *end_line* of *total*, "" if there are none."""
 
@@ -85,7 +84,7 @@ class GetAnswer(Answer):
     end_line: int | None = None
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LongTermLine(Answer):
     """A line of the long-term file, as `memory_read` shows it; it is deleted by its *ref*."""
 
@@ -95,7 +94,7 @@ class LongTermLine(Answer):
     ref: str
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAnswer(Answer):
     """The answer of `memory_read`."""
 
@@ -104,7 +103,7 @@ class ReadAnswer(Answer):
     total: int
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteAnswer(Answer):
     """
     The answer of `memory_write`: the entry is line *line* of *total*; *new* is False if a line has its words already.
@@ -124,7 +123,7 @@ class WriteAnswer(Answer):
     note: str = ""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteAnswer(Answer):
     """The answer of `memory_delete`: how many lines were *deleted*, and how many are left."""
 
@@ -133,7 +132,7 @@ class DeleteAnswer(Answer):
     total: int
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetAnswer(Answer):
     """
     The answer of `memory_forget`: how many *messages* and *lines* were meant; *done* once they have left every place.
@@ -163,7 +162,7 @@ def share(score: float) -> float:
 # ── clamping ─────────────────────────────────────────────────────────────────
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Room:
     """The rest of a budget: *chars* characters (None: any number) and *tokens*; a Han character costs *cjk* tokens."""
 

@@ -8,6 +8,7 @@ and defaults are those of CountBot (000) and OpenClaw (001).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from ...operations.codec import checked
@@ -16,7 +17,6 @@ from ...operations.operation import Parameter as Argument
 from ...recall.audience import Audience
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid, template
-from ...text.record import record
 
 Language: TypeAlias = Literal["zh", "en"]
 #: Which schema of `memory_search` a model sees (`[tools] dialect`): 001's ranked search, or 000's line search.
@@ -33,7 +33,7 @@ MARK_TAKEN: Final = msgid(
 )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a tool; a number has a *least* value, and a text must be one of the *choices*, if there are any."""
 
@@ -67,7 +67,7 @@ class Parameter:
         return {**shape, "description": template(self.about, language)}
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Definition:
     """A tool: its name, its description for a model, its parameters, and what its call changes."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ClassVar, Final
 
@@ -21,7 +22,6 @@ from ...operations.codec import to_json
 from ...storage.control import acting
 from ...storage.errors import BadRequest, as_supervisor_error
 from ...storage.texts import Text, render
-from ...text.record import record
 from ..api import Memory
 from ..wording import spoken_language
 from .answers import Answer, as_text
@@ -32,7 +32,7 @@ from .memory_tools import MemoryTools
 _IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Reply:
     """The result of a call: *text* for the model, and *data*, the same as JSON (None for an error)."""
 
