@@ -29,40 +29,40 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_276, goal=2_300),
+    Room("supervisor/text", most=2_242, goal=2_300),
     Room("supervisor/storage", most=2_195, goal=1_900),
-    Room("supervisor/protocol", most=4_712, goal=4_100),
-    Room("supervisor/archive", most=3_900, goal=3_900),
+    Room("supervisor/protocol", most=4_703, goal=4_100),
+    Room("supervisor/archive", most=3_896, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
-    Room("supervisor/summaries", most=1_837, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_570, goal=8_000),
-    Room("supervisor/longterm", most=1_041, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_431, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_366, goal=1_400),
+    Room("supervisor/summaries", most=1_834, goal=1_850),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_555, goal=8_000),
+    Room("supervisor/longterm", most=1_040, goal=950),
+    Room("supervisor/conversation supervisor/replies", most=2_428, goal=2_300),
+    Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_301,
+        most=1_299,
         goal=950,
     ),
-    Room("supervisor/host", most=2_395, goal=2_200),
-    Room("supervisor/checks", most=2_874, goal=2_100),
-    Room("supervisor/importing", most=2_386, goal=1_400),
-    Room("supervisor/operations", most=1_715, goal=1_800),
+    Room("supervisor/host", most=2_394, goal=2_200),
+    Room("supervisor/checks", most=2_872, goal=2_100),
+    Room("supervisor/importing", most=2_384, goal=1_400),
+    Room("supervisor/operations", most=1_714, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_821, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_017, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_907, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_016, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
     Room("supervisor/interfaces", most=1_490, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_190,
+        most=2_189,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=52_091, goal=48_000)
-MODULES: Final = Room("modules", most=252, goal=270)
-OF_TESTS: Final = Room("tests", most=50_012, goal=48_000)
+ALL: Final = Room("all", most=52_009, goal=48_000)
+MODULES: Final = Room("modules", most=251, goal=270)
+OF_TESTS: Final = Room("tests", most=50_007, goal=48_000)
 
 
 def _lines(path: Path) -> int:
