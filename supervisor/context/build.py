@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -63,14 +63,14 @@ class Injection:
     """One turn: the blocks, the messages made of them, the result of recall, the hits shown and left out, and the receipt."""
 
     memory: str
-    history: tuple[WindowMessage, ...]
-    messages: tuple[dict[str, str], ...]
+    history: tuple[WindowMessage, ...] = field(repr=False)
+    messages: tuple[dict[str, str], ...] = field(repr=False)
     memory_tokens: int
     history_tokens: int
-    result: SearchResult
-    shown: tuple[Hit, ...]
-    left_out: tuple[tuple[Hit, str], ...]
-    receipt: Receipt
+    result: SearchResult = field(repr=False)
+    shown: tuple[Hit, ...] = field(repr=False)
+    left_out: tuple[tuple[Hit, str], ...] = field(repr=False)
+    receipt: Receipt = field(repr=False)
 
     @property
     def id(self) -> str:
@@ -85,14 +85,6 @@ class Injection:
         ]
         tokens = {"memory": self.memory_tokens, "history": self.history_tokens}
         return {"turn": self.id, "memory": self.memory, "messages": self.messages, "tokens": tokens, "hits": hits}
-
-    def __repr__(self) -> str:
-        """Return a text that fits a screen: the beginning of the block, and numbers."""
-        return (
-            f"Injection(id={self.id!r}, memory={self.memory[:60]!r}, memory_tokens={self.memory_tokens}, "
-            f"history_tokens={self.history_tokens}, {len(self.messages)} messages, {len(self.shown)} hits shown, "
-            f"{len(self.left_out)} left out)"
-        )
 
 
 def read_input(
