@@ -198,7 +198,7 @@ class Background:
         """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
             index, updater = self._ws.index, self._updater
-            is_other = index.is_lost or index.commit_on_disk() != (index.current_commit or updater.commit)
+            is_other = index.damage or index.commit_on_disk() != (index.current_commit or updater.commit)
             if is_other and not updater.has_failed:  # one that has failed tries again by itself
                 self._indexing.wake()
 

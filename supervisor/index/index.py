@@ -85,8 +85,8 @@ class Index:
         self._damaged: Stat | None = None
         #: Files that the last scan could not read, by path with the reason: they are not searched as they are now.
         self.unread: Mapping[str, str] = {}
-        #: Whether a search has found the commit damaged and discarded it; an update sets it back.
-        self.is_lost = False
+        #: Why that commit can't be read, "" where it can, or is of another version; an update sets it back.
+        self.damage = ""
 
     @property
     def file_count(self) -> int:
@@ -118,19 +118,12 @@ class Index:
     def records(self) -> Mapping[str, Record]:
         """Return the searched files by path, as they were at the last scan, or in the last commit if there was no scan."""
         with contextlib.suppress(OSError):
-            try:
-                self._opened()
-            except BadFile:
-                self._damaged = None  # the next search or update raises the error
+            self._opened()
         return {path: record for path, record in self._view.manifest.files.items() if not record.excluded}
 
     def inventory(self) -> Inventory:
         """Return the size of the last commit (zeros if it is damaged), how many files differ from it, and its damage."""
-        view, damage = None, ""
-        try:
-            view = self._opened()
-        except BadFile as error:
-            self._damaged, damage = None, error.why  # the next search or update raises the error
+        view = self._opened()
         known = view.manifest if view else Manifest()
         present = replace(known, files=self._scan(known.files).files)
         return Inventory(
@@ -138,7 +131,7 @@ class Index:
             units=sum(group.units for group in known.groups.values()),
             size_bytes=sum(stat.size for stat in self._files.disk.stats(self._folder).values()) if view else 0,
             differing=sum(map(len, present.differing().values())) + len(present.gone()),
-            damage=damage,
+            damage=self.damage,
         )
 
     def close(self) -> None:
@@ -161,7 +154,7 @@ class Index:
         After *for_s* seconds of work the index has what was made by then, and the next update goes on with what is `left`. If
         another process holds the lock for more than *wait_s* seconds, the changes are held in memory, for this process alone,
         as far as the deadline of *control* allows. If *control* says stop, the last commit is kept (InterruptedError). OSError
-        for an error of the disk, or a link in place of the folder; BadFile if the index is damaged.
+        for an error of the disk, or a link in place of the folder; BadFile if even a new index can't be read.
         """
         self._files.make_folder(self._folder)
         self._files.check_folder(self._folder)
@@ -174,7 +167,11 @@ class Index:
             seen = view, changes
         try:
             with self._files.lock(self._lock, wait_s):
-                return self._write(seen, control, for_s, rebuild=rebuild)
+                try:
+                    return self._write(seen, control, for_s, rebuild=rebuild)
+                except BadFile as error:
+                    self.discard_commit(self.commit_on_disk(), error.why)
+                    return self._write(None, control, for_s, rebuild=rebuild)
         except Busy:
             return self.hold_changes(control.deadline)
 
@@ -196,12 +193,12 @@ class Index:
             self._view = replace(before, manifest=after, overlay=overlay, is_ahead=is_ahead)
         return replace(difference(before.manifest.files, changes.files), shared=True, unread=changes.unread)
 
-    def discard_commit(self) -> None:
-        """Discard the damaged commit: the next update makes a new one; until then only files held in memory are searched."""
+    def discard_commit(self, damaged: Stat | None, why: str) -> None:
+        """Discard the *damaged* commit: the next update makes a new one; until then only files held in memory are searched."""
         with self._changing:
-            self.is_lost = True
+            self._damaged, self.damage = damaged, why
             self._view = View(manifest=replace(self._view.manifest, groups={}), k1=self._view.k1, b=self._view.b)
-        if self._damaged and self.commit_on_disk() == self._damaged:
+        if damaged and self.commit_on_disk() == damaged:
             with contextlib.suppress(OSError):
                 self._files.remove(self._list)  # so that other processes notice
 
@@ -222,25 +219,23 @@ class Index:
         if rebuild or not view or view.is_ahead or scanned.files != before.files or view.unmade:
             after = Manifest(VERSION, scanned.files, {} if rebuild else before.groups)
             unread = self._commit(view, after, control, for_s, clear=rebuild)
-        self.unread, self.is_lost = {**scanned.unread, **unread}, False
+        self.unread = {**scanned.unread, **unread}
         changes = difference({} if rebuild else before.files, scanned.files)
         is_new = not rebuilt and not was_whole and not self._view.unmade
-        return replace(changes, new=is_new, rebuilt=rebuilt, unread=self.unread)
+        why = (self.damage or "it was made by another version, or a part of it is gone") if rebuilt else ""
+        self.damage = ""
+        return replace(changes, new=is_new, rebuilt=rebuilt, damage=why, unread=self.unread)
 
     def _commit(self, view: View | None, after: Manifest, control: Control, for_s: float, *, clear: bool) -> dict[str, str]:
         """Make a commit of the groups that differ from the files of *after*; return the unreadable files, with the reason."""
-        try:
-            engine = (view and view.engine) or Engine(self._files.disk, self._folder, new=True)
-            with engine.writing(clear=clear) as writing:
-                groups, unread = self._write_groups(writing, after, control, for_s)
-                after = replace(after, groups=groups)
-                writing.keep(render_manifest(after))
-            with self._changing:
-                engine.look_at_parts()
-                self._view = self._view_of(engine, after)
-        except BadFile:
-            self._damaged = self.commit_on_disk()
-            raise
+        engine = (view and view.engine) or Engine(self._files.disk, self._folder, new=True)
+        with engine.writing(clear=clear) as writing:
+            groups, unread = self._write_groups(writing, after, control, for_s)
+            after = replace(after, groups=groups)
+            writing.keep(render_manifest(after))
+        with self._changing:
+            engine.look_at_parts()
+            self._view = self._view_of(engine, after)
         return unread
 
     def _write_groups(
@@ -285,9 +280,9 @@ class Index:
 
     def _opened(self) -> View | None:
         """
-        Return the view of the last commit, opened if it is new; None if there is none, or it is of another version.
+        Return the view of the last commit, opened if it is new; None if there is none that can be read, or of this version.
 
-        BadFile, once, if the commit can't be read; after that it counts as absent.
+        The view that is open stays: its files may be deleted, but this process still has them open.
         """
         self.used_s = time.monotonic()
         with self._changing:
@@ -299,17 +294,15 @@ class Index:
                     return view
                 try:
                     opened = self._open()
-                except BadFile:
+                except BadFile as error:
                     if self.commit_on_disk() != stat:
                         continue  # another process has made a new commit and deleted the files of this one
-                    self._damaged = stat
-                    raise
+                    self._damaged, self.damage = stat, error.why
+                    return None
                 if opened and opened.manifest.version == VERSION:
-                    self._view = opened
+                    self._view, self.damage = opened, ""
                     return opened
-                if opened:
-                    # keep the open view: its files may be deleted, but this process still has them open
-                    self._damaged = stat
+                self._damaged = stat if opened else self._damaged
                 return None
         return None
 
@@ -340,23 +333,24 @@ class Index:
         """
         Return what *read* returns for the view, again if one of the *paths* has changed, and the paths that still have.
 
-        The view is that of `_current`. BadFile if the index is damaged.
+        The view is that of `_current`. A commit that turns out to be damaged is discarded.
         """
-        result, changed = self._read(self._current(names, deadline), read, paths)
+        view = self._current(names, deadline)
+        try:
+            result, changed = self._read(view, read, paths)
+        except BadFile as error:
+            self.discard_commit(view.commit, error.why)
+            result, changed = self._read(self._current(names, deadline), read, paths)
         if changed:
             self.hold_changes(deadline, changed)
             result, changed = self._read(self._view, read, paths)
         return result, changed
 
     def _read(self, view: View, read: Callable[[View], T], paths: Callable[[T], Iterable[str]]) -> tuple[T, set[str]]:
-        try:
-            if view.engine:
-                view.engine.refuse_truncated()
-            result = read(view)
-            return result, view.changed(self._files.disk, self._paths.root, paths(result))
-        except BadFile:
-            self._damaged = view.commit
-            raise
+        if view.engine:
+            view.engine.refuse_truncated()
+        result = read(view)
+        return result, view.changed(self._files.disk, self._paths.root, paths(result))
 
     def _current(self, names: Collection[str], deadline: Deadline) -> View:
         """Return the view with the dated files of these *names*, and the long-term file, as they are now, if there is time."""

@@ -342,8 +342,8 @@ class Changes:
     """
     The result of an update: the numbers of files read, moved and gone, and why files are unreadable, by path.
 
-    *new*: the index is whole for the first time; *rebuilt*: a damaged one was rebuilt; *shared*: the changes are held in
-    memory, since another process has the lock.
+    *new*: the index is whole for the first time; *rebuilt*: a damaged one was rebuilt, with its *damage*; *shared*: the changes
+    are held in memory, since another process has the lock.
     """
 
     read: int = 0
@@ -351,6 +351,7 @@ class Changes:
     gone: int = 0
     new: bool = False
     rebuilt: bool = False
+    damage: str = ""
     shared: bool = False
     unread: Mapping[str, str] = field(default_factory=dict)
 

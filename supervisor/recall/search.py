@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..events import Events
@@ -33,7 +33,7 @@ from ..query.calendar import month_from
 from ..query.parse import REQUEST_WEIGHT, Query, parse_query, readable, subject_of
 from ..storage.clock import NEVER, Deadline, local_day, within
 from ..storage.control import UNENDING, UNLIMITED, Control
-from ..storage.errors import BadFile, as_supervisor_error
+from ..storage.errors import as_supervisor_error
 from ..storage.files import Files
 from ..storage.texts import Text
 from ..text.foreign_text import decoded
@@ -145,17 +145,12 @@ class Searcher:
         index can't be read.
         """
         control = replace(control, deadline=within(wait_s + self.settings.timeout_ms / 1000))
-        try:
-            changes = self.index.update(wait_s, control, for_s, rebuild=rebuild)
-        except BadFile as error:
-            self.report_damage(error)
-            changes = self.index.update(wait_s, control, for_s)
-        else:
-            if changes.rebuilt:
-                self.events.emit("index_damaged", why="it was made by another version, or a part of it is gone")
-            elif changes.new and not rebuild:
-                self.events.emit("index_made", files=self.index.file_count)
-            changes = replace(changes, rebuilt=changes.rebuilt or (rebuild and not changes.shared))
+        changes = self.index.update(wait_s, control, for_s, rebuild=rebuild)
+        damage = changes.damage or self.index.damage
+        self.events.transition("index_damaged", damage, why=damage)
+        if changes.new and not rebuild:
+            self.events.emit("index_made", files=self.index.file_count)
+        changes = replace(changes, rebuilt=changes.rebuilt or (rebuild and not changes.shared))
         unread = sorted(changes.unread)
         first = {"file": unread[0], "why": changes.unread[unread[0]]} if unread else {}
         self.events.transition("file_unread", tuple(unread), files=len(unread), **first)
@@ -173,11 +168,6 @@ class Searcher:
             part = self.refresh(wait_s, control, for_s=_PART_S)
             read += part.read
         return replace(part, read=read)
-
-    def report_damage(self, error: BadFile) -> None:
-        """Discard the damaged commit, so that the next update builds the index again (`Index.is_lost`)."""
-        self.index.discard_commit()
-        self.events.emit("index_damaged", why=error.why)
 
     def _load_libraries(self, query: Query) -> None:
         if not query.is_empty:
@@ -233,12 +223,8 @@ class Search:
             return view.answer(query, LIMIT, settings.min_score, meaning, originals=settings.originals != "never")
 
         # these names are no longer unfiled, and their files may be too new for the index
-        indexed = partial(self.of.index.search, read, self.deadline, self.of.unfiled.written_names)
-        try:
-            return Answer() if query.is_empty else indexed()
-        except BadFile as error:
-            self.of.report_damage(error)
-        return indexed()
+        names = self.of.unfiled.written_names
+        return Answer() if query.is_empty else self.of.index.search(read, self.deadline, names)
 
     def literally(self, query: Query) -> list[Hit]:
         """Return the newest passages with a part of the question that is no word of the index, if they have enough of it."""
@@ -341,6 +327,7 @@ class Search:
         """Emit an event for each lasting fault that has begun or ended with this search."""
         why = _reasons(self.faults)
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
+        self.of.events.transition("index_damaged", self.of.index.damage, why=self.of.index.damage)
         fault, backend = self.of.meaning.fault if self.of.meaning else "", self.of.settings.backend
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
 

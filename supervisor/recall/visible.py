@@ -102,7 +102,7 @@ class Parts:
         self.part = lru_cache(_MOST_KEPT)(Part)
 
     def seen_by(self, audience: Audience, now: datetime) -> tuple[Passage, ...]:
-        """Return all passages that they may see, as the files are now. BadFile if the index is damaged."""
+        """Return all passages that they may see, as the files are now."""
         return self.read(self.part(audience), self._unfiled.passages(now).overlay).passages
 
     def read(self, part: Part, unfiled: Overlay) -> View:

@@ -152,7 +152,7 @@ def test_index_keeps_a_new_commit_when_it_forgets_a_damaged_one(filled):
     filled.note("wishes.md", "- 买一台电钢琴\n")
     filled.refresh(rebuild=True)
     commits = filled.ws.index.commit_on_disk()
-    other.ws.index.discard_commit()
+    other.ws.index.discard_commit(other.ws.index.current_commit, "")
     assert filled.ws.index.commit_on_disk() == commits
     assert other.found_paths("电钢琴") == ["memory/wishes.md"]
 

@@ -79,7 +79,7 @@ def test_index_detects_a_flipped_bit_before_the_engine_reads_it(filled, end):
     path.write_bytes(data)
     filled.reopen()
     assert asks(filled).hits
-    assert (filled.ws.index.is_lost, len(filled.events.of("index_damaged"))) == (True, 1)  # so that it is built again
+    assert (bool(filled.ws.index.damage), len(filled.events.of("index_damaged"))) == (True, 1)  # so that it is built again
     assert filled.refresh().rebuilt
     assert asks(filled).hits
 
@@ -264,7 +264,7 @@ def test_index_follows_no_link_and_search_goes_on_from_memory(filled, theirs):
         with pytest.raises(NotADirectoryError):
             filled.refresh(rebuild=rebuild)
     filled.ws.index.inventory()
-    filled.ws.index.discard_commit()
+    filled.ws.index.discard_commit(filled.ws.index.current_commit, "")
     assert {path: path.read_bytes() for path in theirs.rglob("*") if path.is_file()} == before
     index_of(filled).unlink()
     updater.step()
