@@ -58,8 +58,6 @@ _AHEAD: Final = 1.001
 _WORDS: Final = lazy_re(r"\w+")
 #: The name of who speaks before the words.
 _SPEAKER: Final = lazy_re(r"\w{1,20}[:：]")
-#: How words begin that say that they replace others; before them may stand day and source of an entry.
-_CORRECTS: Final = lazy_re(r"(?:[-*+]\s+)?(?:\d{4}-\d\d-\d\d\|[^|\n]*\|\s*)?(?:更正|correction) ?[:：]", re.IGNORECASE)
 
 
 def newest_first(
@@ -176,9 +174,9 @@ def _ahead(first: Scored, hits: Sequence[Scored], part: PartName) -> list[Scored
     return [first, *(hit for hit in hits if hit is not first)]
 
 
-def when(hit: Scored) -> tuple[int, float, bool]:
-    """Return the sort key by time: what says that it corrects comes behind the rest of its day."""
-    return *hit.passage.moment, bool(_CORRECTS.match(hit.passage.text))
+def when(hit: Scored) -> tuple[int, float, int]:
+    """Return the sort key by time; lines of one day are in the order of their file."""
+    return *hit.passage.moment, hit.passage.start
 
 
 def _worth(query: Query, words: Iterable[str]) -> dict[str, float]:
