@@ -65,7 +65,7 @@ class Engine:
         self.parts: Mapping[Path, Stat] = {}
         if not new:
             self.look_at_parts()
-            self._refuse_damaged()
+            self.refuse_truncated()
         self._library, self._schema = tantivy, _schema()
         self._must, self._should = tantivy.Occur.Must, tantivy.Occur.Should
         with self._faults():
@@ -100,11 +100,12 @@ class Engine:
         self.refuse_truncated()  # otherwise the new list would make a truncated file look valid
 
     def refuse_truncated(self) -> None:
-        """Raise BadFile if an open file of the index was changed in place: to read it could end the process."""
+        """Raise BadFile if a file of the index was changed in place after its commit: to read it could end the process."""
         for path, opened in self.parts.items():
             stat = self._disk.stat(path)
+            is_newer = self.commit is not None and opened.mtime_ns > self.commit.mtime_ns
             # a deleted file was merged into another; this process still has it open
-            if stat and stat.inode == opened.inode and stat != opened:
+            if is_newer or (stat and stat.inode == opened.inode and stat != opened):
                 raise BadFile(path, Text("it was cut off or written over"))
 
     def look_at_parts(self) -> None:
@@ -125,12 +126,6 @@ class Engine:
 
         stats = self._disk.stats(self._list.parent) if deleted else {}
         self.parts = {self._list.parent / name: stat for name, stat in stats.items() if belongs(name)}
-
-    def _refuse_damaged(self) -> None:
-        """Raise BadFile if a file was written to after its commit: a wrong byte in one can end the process."""
-        for path, stat in self.parts.items():
-            if self.commit and stat.mtime_ns > self.commit.mtime_ns:
-                raise BadFile(path, Text("it was cut off or written over"))
 
     def note(self) -> bytes:
         """Return the note of the last commit, b"" for none."""
