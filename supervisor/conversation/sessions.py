@@ -20,6 +20,7 @@ from ..protocol.dated_file import Block
 from ..protocol.inbox import ChatKind, chat_of
 from ..protocol.message import UNSAID
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
+from ..storage.lenient_json import read_record, wire_name
 from ..summaries.schedule import Backoff
 
 Kind: TypeAlias = Literal["summary", "overflow"]
@@ -219,7 +220,7 @@ def progress_from_wire(raw: Any) -> Progress:
     return Progress(
         {kind: marker for kind, marker in markers.items() if marker},
         _intent_from_wire(raw["intent"]) if raw["intent"] else None,
-        _failure_from_wire(raw),
+        read_record(Backoff, raw, wire_name),
         _running_from_wire(raw["running"]) if "running" in raw else RunningSummary(),
         chat_of(raw).kind if "chat" in raw else "direct",
     )
@@ -243,7 +244,9 @@ def _running_to_wire(running: RunningSummary) -> dict[str, Any]:
 
 def _running_from_wire(raw: Any) -> RunningSummary:
     marker = _marker_from_wire(raw["marker"]) if raw["marker"] else None
-    return RunningSummary(str(raw["summary"]) if marker else "", marker, bool(raw["private"]), _failure_from_wire(raw))
+    return RunningSummary(
+        str(raw["summary"]) if marker else "", marker, bool(raw["private"]), read_record(Backoff, raw, wire_name)
+    )
 
 
 def _failure_to_wire(failure: Backoff) -> dict[str, Any]:
@@ -252,11 +255,6 @@ def _failure_to_wire(failure: Backoff) -> dict[str, Any]:
         "failedAt": failure.failed_at and to_wire(failure.failed_at),
         "nextAt": failure.next_at and to_wire(failure.next_at),
     }
-
-
-def _failure_from_wire(raw: Any) -> Backoff:
-    failed_at, next_at = (from_wire(raw[name]) if raw[name] else None for name in ("failedAt", "nextAt"))
-    return Backoff(int(raw["attempts"]), failed_at, next_at)
 
 
 def _marker_to_wire(marker: Marker) -> dict[str, Any]:
