@@ -74,7 +74,7 @@ class Index:
         self._files, self._paths, self._memory, self._zone = files, paths, memory, zone
         self._folder, self._lock = paths.state / "index", paths.state / "index.lock"
         self._list = self._folder / LIST
-        self._view = View(k1=k1, b=b)
+        self._view = self._empty = View(k1=k1, b=b)
         #: Returns the documents of a group of files.
         self._documents = partial(documents, files, paths, zone)
         #: Held while the view is replaced, but not while a commit is made.
@@ -141,7 +141,7 @@ class Index:
         A running search keeps its commit open until it ends.
         """
         with self._changing:
-            self._view = View(k1=self._view.k1, b=self._view.b)
+            self._view = self._empty
 
     # ── updating ─────────────────────────────────────────────────────────────
 
@@ -197,7 +197,7 @@ class Index:
         """Discard the *damaged* commit: the next update makes a new one; until then only files held in memory are searched."""
         with self._changing:
             self._damaged, self.damage = damaged, why
-            self._view = View(manifest=replace(self._view.manifest, groups={}), k1=self._view.k1, b=self._view.b)
+            self._view = replace(self._empty, manifest=replace(self._view.manifest, groups={}))
         if damaged and self.commit_on_disk() == damaged:
             with contextlib.suppress(OSError):
                 self._files.remove(self._list)  # so that other processes notice
@@ -235,7 +235,7 @@ class Index:
             writing.keep(render_manifest(after))
         with self._changing:
             engine.look_at_parts()
-            self._view = self._view_of(engine, after)
+            self._view = replace(self._empty, engine=engine, manifest=after)
         return unread
 
     def _write_groups(
@@ -266,9 +266,6 @@ class Index:
                 unread.update(dict.fromkeys(files, type(error).__name__))
             deadline = deadline if done else within(for_s)  # the first group loads the libraries
         return groups, unread
-
-    def _view_of(self, engine: Engine, manifest: Manifest) -> View:
-        return View(engine, manifest, k1=self._view.k1, b=self._view.b)
 
     def _scan(self, known: Mapping[str, Record]) -> Scan:
         summaries: dict[Period, ExistingSummary] = {}
@@ -312,7 +309,7 @@ class Index:
         if not engine.parts:
             return None
         try:
-            return self._view_of(engine, parse_manifest(engine.note()))
+            return replace(self._empty, engine=engine, manifest=parse_manifest(engine.note()))
         except ValueError:
             raise BadFile(self._folder, Text("it has no valid manifest")) from None
 
