@@ -30,8 +30,7 @@ _PASTED: Final = lazy_re(r"paste(?:-\d+)?\.txt")
 
 def is_export(field: str, source: Source, name: str) -> bool:
     """True if a file begins with a conversation that has this field: `mapping` of ChatGPT, `chat_messages` of Claude."""
-    first = source.first(name)
-    return isinstance(first, dict) and field in first
+    return field in source.first(name)
 
 
 def _conversations(log: Reading, name: str, field: str, kind: type[Messages]) -> Iterator[tuple[str, dict[str, Any], Messages]]:
@@ -151,7 +150,7 @@ def is_dated(source: Source, name: str) -> bool:
 
 def _first_message(source: Source, name: str) -> dict[str, Any]:
     first = source.first(name)
-    if isinstance(first, dict) and isinstance(first.get("messages"), list):
+    if isinstance(first.get("messages"), list):
         first = next(iter(first["messages"]), {"role": "", "content": ""})
     return first if isinstance(first, dict) else {}
 

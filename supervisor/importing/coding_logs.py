@@ -79,7 +79,7 @@ def _records(log: Reading, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def is_claude_code(source: Source, name: str) -> bool:
     """True if a log begins as one of Claude Code does."""
     first = source.first(name)
-    kind = first.get("type") if isinstance(first, dict) else None
+    kind = first.get("type")
     return isinstance(kind, str) and ("sessionId" in first or kind in ("summary", "file-history-snapshot"))
 
 

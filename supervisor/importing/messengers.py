@@ -67,11 +67,11 @@ _NOON: Final = 12
 
 def is_telegram(source: Source, name: str) -> bool:
     """True if a file is Telegram's export of a chat, or of all: these come behind what may be a long list of contacts."""
-    keys = {*first} if isinstance(first := source.first(name), dict) else set()
-    if {"messages", "type", "id"} <= keys:  # a conversation with a model may have these, too: its messages have a role
+    first = source.first(name)
+    if {"messages", "type", "id"} <= first.keys():  # a conversation with a model may have these, too: its messages have a role
         messages = first["messages"]
         return not (isinstance(messages, list) and messages and isinstance(messages[0], dict) and "role" in messages[0])
-    return "about" in keys and not keys.isdisjoint(_TELEGRAM_ALL)
+    return "about" in first and not first.keys().isdisjoint(_TELEGRAM_ALL)
 
 
 def telegram(log: Reading, name: str) -> Talk:

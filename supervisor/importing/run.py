@@ -9,12 +9,12 @@ second time, which the seen journal says. Until then the words are in memory, ho
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from itertools import chain, groupby
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
@@ -169,6 +169,7 @@ class Import:
         days: set[date] = set()
         messages = self._read()
         total = len(messages)
+        first, last = (from_wire(messages[n][0]) if messages else None for n in (0, -1))
         people = dict(self._people.most_common()) if any(kind.is_of_people for kind in self.files) else {}
         me = who(people) if messages else ""
         for batch in self._whole_days(messages, me):
@@ -187,8 +188,8 @@ class Import:
             left=total - done,
             conversations=self._conversations,
             days=len(days),
-            first=from_wire(messages[0][0]) if messages else None,
-            last=from_wire(messages[-1][0]) if messages else None,
+            first=first,
+            last=last,
             undated=self._undated,
             unread=dict(reading.unread),
             no_talk=dict(reading.left_out.most_common()),
@@ -200,7 +201,7 @@ class Import:
             left_out=tuple(self._source.left_out),
         )
 
-    def _read(self) -> list[tuple[str, bytes]]:
+    def _read(self) -> deque[tuple[str, bytes]]:
         """
         Return all messages, each once, with their times, oldest first; those of one moment in the order of their log.
 
@@ -232,30 +233,32 @@ class Import:
             first = min((at for at, _ in messages if at), default=changed)
             ordered += ((at or first, raw) for at, raw in messages)
         self._conversations = len(conversations)
-        return sorted(ordered, key=itemgetter(0))
+        ordered.sort(key=itemgetter(0))
+        return deque(ordered)
 
     def _day_of(self, at: str) -> date:
         return local_day(from_wire(at), self._ws.zone)
 
-    def _whole_days(self, messages: list[tuple[str, bytes]], me: str) -> Iterator[list[dict[str, Any]]]:
+    def _whole_days(self, messages: deque[tuple[str, bytes]], me: str) -> Iterator[list[dict[str, Any]]]:
         """
-        Yield the messages in batches of whole local days, but for a huge one: a day in two pieces is two files.
+        Take the messages, and yield them in batches of whole local days, but for a huge one: a day in two pieces is two files.
 
         They are as history.json has them; those of the one whose name is *me* are the owner's, which have none.
         """
         batch: list[dict[str, Any]] = []
-        chars = 0
-        for _, of_day in groupby(messages, lambda message: self._day_of(message[0])):
-            is_next = len(batch) >= _BATCH or chars >= _BATCH_CHARS
-            for at, data in of_day:
-                if batch and (is_next or chars >= _DAY_CHARS):
-                    yield batch
-                    batch, chars, is_next = [], 0, False
-                raw = parse_json(data) | {"createdAt": at}
-                if me and raw.get("name") == me:
-                    del raw["name"]
-                batch.append(raw)
-                chars += len(text_of(raw) or "")
+        chars, day = 0, None
+        while messages:
+            at, data = messages.popleft()
+            before, day = day, self._day_of(at)
+            is_enough = day != before and (len(batch) >= _BATCH or chars >= _BATCH_CHARS)
+            if batch and (is_enough or chars >= _DAY_CHARS):
+                yield batch
+                batch, chars = [], 0
+            raw = parse_json(data) | {"createdAt": at}
+            if me and raw.get("name") == me:
+                del raw["name"]
+            batch.append(raw)
+            chars += len(text_of(raw) or "")
         if batch:
             yield batch
 

@@ -102,7 +102,7 @@ class Source:
         self.left_out: list[str] = []
         #: Of each member what opens it.
         self._members: dict[str, Callable[[], IO[bytes]]] = {}
-        self._first: tuple[str, Any] = ("", None)
+        self._first: tuple[str, dict[str, Any]] = ("", {})
         self._archives = ExitStack()
         if not path.exists():
             why = Text(
@@ -257,18 +257,18 @@ class Source:
         is_array = self.beginning(name, _HEAD_BYTES).removeprefix(BOM_UTF8).lstrip().startswith(b"[")
         yield from self.items(name, "item" if is_array else "")
 
-    def first(self, name: str) -> Any:
+    def first(self, name: str) -> dict[str, Any]:
         """
-        Return the first object of a JSON file's array or lines, or the one value that it is; None if it is no JSON.
+        Return the first object of a JSON file's array or lines, or the one that it is; an empty one if it has none.
 
-        A large value has its beginning alone.
+        A large one has its beginning alone.
         """
         if self._first[0] != name:  # each kind asks
-            objects = (value for _, value in self.lines(name) if isinstance(value, dict))
-            self._first = name, next(objects, None) if name.endswith(".jsonl") else self._beginning_of_json(name)
+            values = (value for _, value in self.lines(name)) if name.endswith(".jsonl") else self._beginning_of_json(name)
+            self._first = name, next((value for value in values if isinstance(value, dict)), {})
         return self._first[1]
 
-    def _beginning_of_json(self, name: str) -> Any:
+    def _beginning_of_json(self, name: str) -> list[Any]:
         import ijson
 
         builder = ijson.ObjectBuilder()
@@ -276,7 +276,7 @@ class Source:
             for event, value in itertools.islice(ijson.basic_parse(file, use_float=True), _HEAD_EVENTS):
                 builder.event(event, value)
         value = getattr(builder, "value", None)
-        return next((item for item in value if isinstance(item, dict)), None) if isinstance(value, list) else value
+        return value if isinstance(value, list) else [value]
 
     def lines(self, name: str) -> Iterator[tuple[int, Any]]:
         """
