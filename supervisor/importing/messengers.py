@@ -22,11 +22,6 @@ from ..text.lazy_re import lazy_re
 from .source import NotImported, Source
 from .talk import SOMEONE, Reading, Said, Talk, objects_in
 
-#: What kind of chat each of Telegram's types is; the others are direct.
-_TELEGRAM_CHATS: Final = {
-    **dict.fromkeys(("private_group", "private_supergroup", "public_supergroup"), "group"),
-    **dict.fromkeys(("private_channel", "public_channel"), "channel"),
-}
 #: What Telegram's export of all chats has, besides "about".
 _TELEGRAM_ALL: Final = ("chats", "left_chats", "personal_information", "contacts")
 #: The beginning of a message of WhatsApp, on an iPhone in brackets: date, time, and "Name: text". Around the time
@@ -79,7 +74,8 @@ def telegram(log: Reading, name: str) -> Talk:
     values, first = partial(log.source.items, name), log.source.first(name)
     is_chat = "messages" in first
     for chat in objects_in([first] if is_chat else chain(values("chats.list.item"), values("left_chats.list.item"))):
-        identity, kind = chat.get("id", 0), _TELEGRAM_CHATS.get(str(chat.get("type")), "")
+        identity, name_of_kind = chat.get("id", 0), str(chat.get("type"))  # as in "public_supergroup"
+        kind = next((kind for kind in ("group", "channel") if name_of_kind.endswith(kind)), "")
         for raw in objects_in(values("messages.item") if is_chat else chat.get("messages")):
             if raw.get("type") == "message":
                 yield _telegram_message(raw, identity, kind, log.zone)

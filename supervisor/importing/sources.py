@@ -78,11 +78,11 @@ class Taking:
         why = ""
         try:
             self._roots = {root: self._listed(root) for root in _places(self._ws, self._source)}
-        except (ValueError, OSError) as error:
-            reason = why_refused(error) if isinstance(error, OSError) else str(error)
-            path = getattr(error, "filename", None) or self._source.name
-            is_said = isinstance(error.args[0], Text)
-            why = error.args[0] if is_said else Text("{path} can't be read ({why})", path=path, why=reason)
+        except ValueError as error:
+            why = error.args[0]
+        except OSError as error:
+            path = error.filename or self._source.name
+            why = Text("{path} can't be read ({why})", path=path, why=why_refused(error))
         state.trouble = _stored(why) if why else None
         is_there = any(self._roots.values())
         state.away = "" if is_there or why else state.away or to_wire(self._now)
@@ -93,10 +93,8 @@ class Taking:
     def _refuse_own(self, root: Path) -> None:
         """Raise ValueError for the workspace itself, a folder that it is in or that is in it, and for another source."""
         here = self._ws.paths.root.resolve()
-        if root.samefile(here):
-            raise ValueError(Text("{path} is this workspace itself", path=root))
-        if any(map(root.samefile, here.parents)) or any(map(here.samefile, root.resolve().parents)):
-            raise ValueError(Text("{path} is a folder around this workspace, or one in it", path=root))
+        if any(map(root.samefile, (here, *here.parents))) or any(map(here.samefile, root.resolve().parents)):
+            raise ValueError(Text("{path} is this workspace, or a folder around it or in it", path=root))
         for other in self._ws.config.sources.take:
             if other is self._source:
                 break
