@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, Final, TypeAlias
 
+from ..protocol.message import is_thought
 from ..text.foreign_text import printable_line
 from .source import Source
 
@@ -104,11 +105,11 @@ def words(content: object) -> str:
 def _words(part: object) -> str:
     if isinstance(part, str):
         return part.strip("\n")
-    if not isinstance(part, dict):
+    if not isinstance(part, dict) or is_thought(part):
         return ""
     kind, text = part.get("type"), part.get("text")
     if isinstance(text, str):
-        return "" if kind in ("thinking", "reasoning") or part.get("thought") is True else text.strip("\n")
+        return text.strip("\n")
     if kind in ("image", "input_image", "image_url", "document", "file", "input_audio", "audio"):
         return f"[{part.get('filename') or part.get('title') or kind}]"
     return ""
