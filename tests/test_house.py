@@ -46,7 +46,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_394, goal=2_200),
     Room("supervisor/checks", most=2_872, goal=2_100),
-    Room("supervisor/importing", most=2_384, goal=1_400),
+    Room("supervisor/importing", most=2_381, goal=1_400),
     Room("supervisor/operations", most=1_714, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_821, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
@@ -60,7 +60,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_971, goal=48_000)
+ALL: Final = Room("all", most=51_968, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
 OF_TESTS: Final = Room("tests", most=50_007, goal=48_000)
 
