@@ -31,7 +31,7 @@ from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.locate import folder_id
 from recalld.supervisor.interfaces.serve import Answers
-from recalld.supervisor.interfaces.socket_server import OperationRequest
+from recalld.supervisor.interfaces.socket_server import Request
 from recalld.supervisor.protocol.config import make_workspace
 from recalld.supervisor.storage.clock import fixed_clock, from_wire
 from recalld.supervisor.workspace import open_workspace
@@ -89,7 +89,7 @@ def interfaces(memory: Memory) -> Mapping[str, Callable[[str], str]]:
     answers, tools = Answers(lambda: ws), register_all_tools(memory, **GROUP, allow_delete=True, language="en")
 
     def operation(name: str, **request: object) -> str:
-        asked = OperationRequest(name, request, {**GROUP, "language": "en", "now": NOW}, folder_id(str(ws.paths.root)))
+        asked = Request(name, request, {**GROUP, "language": "en", "now": NOW}, folder_id(str(ws.paths.root)))
         found = answers.answer(asked)
         (found.get("answer") or {}).pop("ms", None) if isinstance(found.get("answer"), dict) else None
         return json.dumps(found)
