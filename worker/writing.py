@@ -37,7 +37,7 @@ from recalld.supervisor.summaries.quality import Material, judge
 from recalld.supervisor.summaries.schedule import Verdicts
 from recalld.supervisor.text.language import Language, is_small_talk, language_of_sentences
 from recalld.supervisor.text.llm_input import MIN_PIECE, Entry, Fold, estimate_tokens, quote
-from recalld.supervisor.text.llm_output import continued, says_nothing
+from recalld.supervisor.text.llm_output import cleaned, continued, says_nothing
 
 from .desk import FolderClaim
 from .providers import Model, NoCall, ProviderError, Usage
@@ -107,7 +107,7 @@ class Writing:
     def _judge(self, text: str, part: Sequence[Block], language: Language) -> None:
         """Note whether one answer of several may stand; ProviderError where so few do that no other is worth its call."""
         material = Material(tuple((None, block.text) for block in part), language=language)
-        reason = None if says_nothing(text) else judge(text, material, self.calls.config.archive.summarise_chars)
+        reason = None if says_nothing(text) else judge(cleaned(text), material, self.calls.config.archive.summarise_chars)
         self._apart = self._apart.with_one(reason)
         if reason and self._apart.is_worse:
             raise ProviderError(reason, "asked for in parts, it answers no better", usage=Usage())

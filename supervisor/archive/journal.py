@@ -23,7 +23,6 @@ from ..storage.errors import NewerFormat
 from ..storage.files import Files
 from ..storage.lenient_json import render_json
 from .history import Attachments
-from .identity import renumbered
 from .journal_state import JournalState, accepted_line, line_of
 from .tombstones import Tombstones
 
@@ -137,8 +136,7 @@ class SeenJournal(JournalState):
         """
         as_found = {id(entry) for entry in before}
         changed = [entry for entry in after if isinstance(entry, Message) and id(entry) not in as_found]
-        renamed = renumbered(after, self.known)
-        changed = [message for message in changed if not self.holds(message.key) and message.key not in renamed]
+        changed = [message for message in changed if not self.holds(message.key)]
         self.record_seen(changed)
         return changed
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..index.hit import Hit, Passage
@@ -110,19 +110,18 @@ def with_summary(request: Asked, kept: RunningSummary) -> Asked:
 
 def _of_conversation(messages: Iterable[Message], chat: Chat, session: str, inputs: Sequence[Message]) -> list[Message]:
     """
-    Return the messages of the conversation without its *inputs*, by time; if a *session* is named, only those of it.
+    Return the messages of the conversation without its *inputs*; if a *session* is named, only those of it.
 
-    An answer that names no session belongs to the session of the message before it; what has no time stays behind it.
+    An answer that names no session belongs to the session of the message before it.
     """
-    spoken, spoken_in, at = list[tuple[datetime, Message]](), "", datetime.min.replace(tzinfo=UTC)
+    spoken, spoken_in = [], ""
     for message in messages:
-        at = message.created_at or at
         other = chat_of(message.raw)
         spoken_in = other.session if other.session or message.role != "assistant" else spoken_in
         is_of_it = is_same_conversation(chat, other) and session in {"", spoken_in}
         if is_of_it and not any(_is_message(given, message) for given in inputs):
-            spoken.append((at, message))
-    return [message for _, message in sorted(spoken, key=lambda pair: pair[0])]
+            spoken.append(message)
+    return spoken
 
 
 def _says_something(message: Message) -> bool:

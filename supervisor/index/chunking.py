@@ -48,7 +48,7 @@ _SAID: Final = lazy_re(
     re.IGNORECASE,
 )
 #: The first line of a part that code has written, which says so (docs/reference/protocol.md, 6.8).
-_WRITTEN_BY_CODE: Final = lazy_re(r"\A(\s*)>[^\n]*")
+_WRITTEN_BY_CODE: Final = lazy_re(r"\A(\s*)> (?:Extract: |摘录（)[^\n]*")
 _ENTRY: Final = lazy_re(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
 #: A pause of so many seconds ends a talk: what is said after it is seldom about the same.
 PAUSE_S: Final = 1_800

@@ -129,18 +129,17 @@ def page_address(host: str, port: int) -> str:
 
 
 def running_version(root: str) -> str | None:
-    """Return what `--version` printed when the workspace's supervisor began; None where no socket is, "" without an answer."""
-    if not socket_path(root):
-        return None
-    return str((ask_supervisor(root, {"op": VERSION, "request": {}, "caller": {}}, _VERSION_S) or {}).get("answer", ""))
+    """Return what `--version` printed when the supervisor began; None where nobody listens, "" without an answer."""
+    answer = ask_supervisor(root, {"op": VERSION, "request": {}, "caller": {}}, _VERSION_S)
+    return None if answer is None else str(answer.get("answer", ""))
 
 
 def ask_supervisor(root: str, fields: dict[str, Any], take_s: float = _ACKNOWLEDGE_S) -> dict[str, Any] | None:
     """
-    Return the answer of the workspace's supervisor to a request of these *fields*; None if there is none.
+    Return the answer of the workspace's supervisor to a request of these *fields*; None where nobody listens.
 
-    It responds within *take_s*, and answers within the time that it then announces. There is no answer where no supervisor
-    runs, where one does not respond, or refuses the request, which then has to be done in this process.
+    It responds within *take_s*, and answers within the time that it then announces. The answer is empty where it does not, or
+    refuses the request; like one that nobody has heard, this has to be done in this process.
     """
     path = socket_path(root)
     if not path:
@@ -160,5 +159,7 @@ def ask_supervisor(root: str, fields: dict[str, Any], take_s: float = _ACKNOWLED
             line.settimeout(float(json.loads(acknowledged)["within"]))
             answer = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))
             return answer if isinstance(answer, dict) else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except ConnectionRefusedError:
         return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

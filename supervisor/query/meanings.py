@@ -218,12 +218,19 @@ def ago(match: re.Match[str], utterance: Said) -> Days | None:
         return Days(days_from(utterance.day, -first).first, days_from(utterance.day, -last).last)
     if count in ("半", "half a"):
         return days_from(utterance.day, -15, around=4) if unit == "month" else month_from(utterance.day, -6)
-    return units_from(utterance.day, -number(count), unit)
+    return _away(utterance, count, unit, -1)
 
 
 def later(match: re.Match[str], utterance: Said) -> Days | None:
     """两周后, "in 3 days"."""
-    return units_from(utterance.day, number(match["n"]), _unit(match))
+    return _away(utterance, match["n"], _unit(match), 1)
+
+
+def _away(utterance: Said, count: str, unit: str, sign: int) -> Days:
+    """Return the days that are so many units away; for 两三天 those from two to three away."""
+    counts = count if len(count) == 2 and {*count} <= HAN_DIGITS.keys() else [count]
+    days = [units_from(utterance.day, sign * number(n), unit) for n in counts]
+    return Days(min(day.first for day in days), max(day.last for day in days))
 
 
 # ── by its number alone ──────────────────────────────────────────────────────

@@ -95,7 +95,7 @@ class Searcher:
         began = time.perf_counter()
         search = Search(self, audience)
         query = search.attempt(lambda: self._parsed(question, now, recent, is_input), Query({}, text=question))
-        search.attempt(lambda: self._load_libraries(query), None)
+        search.attempt(lambda: self._load_libraries(query, now), None)
         search.deadline = deadline or within(self.settings.timeout_ms / 1000)
         search.attempt(lambda: search.read_unfiled(question if is_input else "", now), None)
         meaning = search.attempt(lambda: search.by_meaning(query), None)
@@ -169,9 +169,10 @@ class Searcher:
             read += part.read
         return replace(part, read=read)
 
-    def _load_libraries(self, query: Query) -> None:
+    def _load_libraries(self, query: Query, now: datetime) -> None:
         if not query.is_empty:
             load_numpy()
+            self.unfiled.load_dictionary(now)
         if self.meaning:
             _ = self.meaning.embedder
 

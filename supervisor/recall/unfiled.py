@@ -38,7 +38,7 @@ from ..storage.errors import SupervisorError, as_supervisor_error
 from ..storage.files import Files
 from ..text.foreign_text import printable
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import HAN
+from ..text.tokenizer import HAN, tokens
 from .neighbours import is_asked_again
 
 if TYPE_CHECKING:
@@ -131,6 +131,12 @@ class Unfiled:
                 lost = self._deletions.lost_messages(self._present_messages(now))
             present = {message.key: message for message in (*lost, *messages)}
             return sorted(present.values(), key=lambda message: message.created_at or now) if lost else messages
+
+    def load_dictionary(self, now: datetime) -> None:
+        """Load what cuts Chinese words, once there are any in a message, before the time of a search begins."""
+        if not self._is_loaded and any(_HAN.search(message.text) for message in self.searched(now)):
+            self._is_loaded = True
+            tokens("漢字")
 
     def passages(
         self, now: datetime, deadline: Deadline = NEVER, skip: Callable[[Message], bool] = lambda _: False

@@ -57,15 +57,29 @@ _ROUND_CHARS: Final = 400
 _NOTHING_CHARS: Final = 400  # characters of an answer that says "nothing to record", with headings and a reason
 _NOTHING_LINES: Final = 6  # three headings with a line below each
 _WORD: Final = lazy_re(r"\w")
-#: "Nothing to record", once or twice, and a reason that a model may add: there were only courtesies.
+_NOTHING_ZH: Final = (
+    r"(?:(?:今天|今日|当天|当日|本日|本月|当月|这一?天)的?)?(?:(?:对话|聊天|消息)(?:中|里)?)?"
+    r"(?:[無无][需須须]|不需要?|不用|不必|(?:并?[没沒]有?|[无無]|暂无)(?:任何|什么|什麼)?(?:需要|值得|要|可供?|必要)?)"
+    r"(?:被|特别)?(?:[记記][录錄]|归档|总结|總結)的?(?:内容|內容|信息|事项|事項|必要|东西|價值|价值)?"
+)
+_NOTHING_EN: Final = (
+    r"(?:there (?:is|was|are|were) )?nothing "
+    r"(?:(?:new|else|of note|important|significant|notable|here|in particular|substantial|worth|that) ?)*"
+    r"(?:(?:that )?(?:needs?|worth|has|is|was)? ?(?:to be|to|being)? ?(?:record|not|summari[sz]|report|remember|sav)\w*)?"
+    r"(?: (?:today|here|for today))?"
+    r"|no (?:records?|summary|notes?|entry|recording) (?:(?:is|are|was|were) )?(?:needed|required|necessary)"
+    r"|no need (?:to|for a) (?:record|summar|not)\w*(?: anything)?"
+)
+#: A reason that a model may add: there were only courtesies.
+_NOTHING_WHY: Final = (
+    r"\W{1,4}(?:因为)?(?:今天|当天|当日|对话|内容|消息|本日)?(?:中|里)?(?:只有|仅有?|全是|都是|只是|均为)[^。\n]{0,30}"
+    r"(?:问候|寒暄|闲聊|客套|招呼|道谢|测试|礼貌)[^。\n]{0,12}"
+    r"|\W{1,4}(?:because |as |since )?"
+    r"(?:only|just|(?:the |this )?(?:conversation|message|day|exchange|chat)s?\b|it (?:was|is)|there (?:was|were))"
+    r"[^.\n]{0,80}(?:greeting|small talk|pleasantr|courtes|chit-?chat|thanks|test message)[^.\n]{0,30}"
+)
 _NOTHING: Final = lazy_re(
-    r"\W*(?:(?:总结|摘要|结果|summary)\s?[:：])?(?:\W*(?:"
-    r"(?:今天|今日|当天|当日|本日|本月|这一?天|对话|聊天|消息|中|里|的)*"
-    r"(?:[无無][需须須]|不(?:需要?|用|必)|(?:并?[没沒]有?|[无無]|暂无)(?:任何|什么)?(?:需要|值得|可)?)[记記][录錄]的?(?:内容|信息|事项|必要)?"
-    r"|(?:there (?:is|was) )?nothing (?:(?:new|else|important|significant|notable|to|worth|of note) ?)*"
-    r"(?:(?:record|summari[sz]|report)\w*|note)?(?: (?:here|today))?"
-    r"|no (?:need to record|records?|summary|notes?)(?: (?:anything|is|are|was|needed|required|necessary))*)){1,2}"
-    r"(?:\s?[^\w\s]{1,2}\s?[^。.\n\d]{0,60}(?:问候|寒暄|闲聊|道谢|greeting|small talk|pleasantr|courtes)[^。.\n\d]{0,30})?\W*",
+    rf"\W*(?:(?:总结|摘要|结果|summary)\s?[:：]\W*)?(?:{_NOTHING_ZH}|{_NOTHING_EN})(?:\W+(?:{_NOTHING_ZH}|{_NOTHING_EN}))?(?:{_NOTHING_WHY})?\W*",
     re.IGNORECASE,
 )
 _THOUGHT: Final = lazy_re(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)

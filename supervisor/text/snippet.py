@@ -22,7 +22,9 @@ from .tokenizer import HAN
 
 #: What joins the character before it, beside marks: joiners, skin tones, tags, vowels and finals of Hangul; and what joins the
 #: next one, beside signs that cut off a vowel, as in Devanagari: a joiner, number signs of Arabic. Two of the last are a flag.
-_JOINS_BEFORE: Final = lazy_re("[\u200c\u200d\u1160-\u11ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+_JOINS_BEFORE: Final = lazy_re(
+    "[\u200c\u200d\u0e33\u0eb3\u1160-\u11ff\ud7b0-\ud7fb\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+)
 _JOINS_NEXT: Final = lazy_re("[\u200d\u0600-\u0605]")
 _VIRAMA: Final = 9  # of `unicodedata.combining`
 _FLAG_LETTERS: Final = lazy_re("[\U0001f1e6-\U0001f1ff]+")

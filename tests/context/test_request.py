@@ -29,12 +29,6 @@ def test_resolve_input_joins_waiting_inputs_in_order():
     assert [m.id for m in found.before] == ["m1"]
 
 
-def test_resolve_input_puts_the_messages_before_in_the_order_of_time():
-    undated = parsed_message("u", "慢着", None)
-    history = (said("b", "蛋糕在烤", 3), undated, said("a", "买鸡蛋", 1), said("c", "好香", 3, "assistant"))
-    assert [m.id for m in resolve_input("好了吗？", [], history).before] == ["a", "b", "u", "c"]
-
-
 def test_resolve_input_removes_the_question_from_the_messages_before():
     """The assistant appends it before it answers."""
     waiting = said("i1", "花生呢？", 5)

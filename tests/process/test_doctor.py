@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.checks.units import SERVICE, TIMER, Installation
+from recalld.supervisor.interfaces.locate import at_socket
 from tests.llm.server import ACTS, Server
 from tests.process.command import Command, ended
 
@@ -252,6 +254,8 @@ def test_doctor_says_one_line_of_a_healthy_workspace(broken: Broken):
 def test_doctor_says_nothing_ill_of_who_holds_the_lock_without_a_socket(broken: Broken):
     with (broken.root / ".recalld" / "supervisor.lock").open("a") as lock:  # as `run --until-settled` does
         fcntl.flock(lock, fcntl.LOCK_EX)
+        with socket.socket(socket.AF_UNIX) as listener:  # a supervisor that was killed leaves this
+            at_socket(listener.bind, str(broken.root / ".recalld" / "socket"))
         assert findings(broken) == set()
 
 

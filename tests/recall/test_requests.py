@@ -135,9 +135,10 @@ def test_a_day_that_is_named_hides_no_answer_however_much_was_said_on_it(tmp_pat
 
 
 @pytest.mark.parametrize("question", ["a summary of September 2025", "去年九月的总结"])
-def test_search_finds_the_summary_of_a_month_not_what_it_says_of_itself(world, question):
+@pytest.mark.parametrize("head", ["> Extract: no model was used.\n\n", "> 摘录（未用模型）：摘了 1 条。\n\n", ""])
+def test_search_finds_the_summary_of_a_month_not_what_it_says_of_itself(world, question, head):
     world.reopen(WITHOUT_MODEL)
-    said = "> Extract: no model was used.\n\n- 09-03 user: we moved to Kiel"
-    world.put("memory/summary/2025-09.md", f"---\nrecalld: 1\nperiod: 2025-09\nextract: true\n---\n\n{said}\n")
+    said = "> by boat, a person has added\n\n- 09-03 user: we moved to Kiel"
+    world.put("memory/summary/2025-09.md", f"---\nrecalld: 1\nperiod: 2025-09\nextract: true\n---\n\n{head}{said}\n")
     world.write([message("1", "2026-01-20T09:00", "the summary of the novel is done, 年终总结也写完了")])
-    assert world.found_texts(question)[1:] == ["- 09-03 user: we moved to Kiel"]
+    assert world.found_texts(question)[1:] == [said]

@@ -105,6 +105,13 @@ def test_cleaned_keeps_text_that_only_resembles_a_wrapping(text):
     assert cleaned(text) == text
 
 
+@pytest.mark.parametrize(
+    "text", ["无需记录，除了：用户道谢后说他对青霉素过敏", "Nothing to record, but after the greeting Anna is pregnant"]
+)
+def test_says_nothing_lets_no_news_pass_behind_a_courtesy(text):
+    assert not says_nothing(text)
+
+
 @pytest.mark.feature("000.20")
 @pytest.mark.parametrize("text", NOTHING)
 def test_says_nothing_recognizes_every_form_of_nothing_to_record(text):

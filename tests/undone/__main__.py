@@ -77,12 +77,6 @@ ROWS: Final = (
         "tests/archive/test_restore.py::test_intake_tells_the_journal_of_an_id_before_history_has_it",
     ),
     Undone(
-        "what has another number when a damaged history is taken in is another message",
-        " and message.key not in renamed",
-        "",
-        "tests/archive/test_identity.py::test_restore_history_knows_messages_whose_place_was_their_id",
-    ),
-    Undone(
         "a power cut leaves a message under two numbers",
         'self.record("renumbered", [[self._attachments.keep(message.raw), *key] for message, key in pairs])',
         'self._record([*self._seen(messages), *line_of("dropped", [list(key) for key in keys])])',
