@@ -101,9 +101,8 @@ class Searcher:
         meaning = search.attempt(lambda: search.by_meaning(query), None)
         answer = search.attempt(lambda: search.by_terms(query, meaning), Answer())
         literal = [] if answer.hits and answer.is_strong else search.attempt(lambda: search.literally(query), list[Hit]())
-        hits = _before(literal, answer.hits)
-        summaries = search.attempt(lambda: search.of_months(query, hits), list[Hit]())
-        hits = _before(summaries, hits) if query.only_days else _before(hits, summaries)
+        by_words = _before(literal, answer.hits)
+        hits = search.attempt(lambda: search.with_months(query, by_words), by_words)
         hits = search.attempt(lambda: of_today(hits, query, local_day(now, self.zone), self.files, self.paths), hits)
         if self.settings.originals == "fallback":
             hits.sort(key=lambda hit: hit.unit.tier == "original")
@@ -255,20 +254,25 @@ class Search:
 
         return [*filter(is_answer, self.containing(wanted))]
 
-    def of_months(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the summaries of the months that the question names, but for one whose messages, which it quotes, are hits."""
+    def with_months(self, query: Query, hits: list[Hit]) -> list[Hit]:
+        """
+        Return the hits with the summaries of the months that the question names.
+
+        One goes first where no other word of the question is in what was said in its month: it is what is asked for. Else it is
+        behind the others, if it is by a model: an extract quotes what they are.
+        """
         best = max((hit.rank for hit in hits), default=0.0) or 1.0
-        score = best if query.only_days else _MONTH_WORTH * best
-        summaries: list[Hit] = []
         for days in query.days if self.part is None else ():
             place = self.of.paths.summary(month(days.first))
             path = self.of.paths.relative(place)
-            is_quoted = path not in self.of.index.records() and any(hit.unit.day and hit.unit.day in days for hit in hits)
-            is_whole = days == month_from(days.first, 0)
-            version = self.of.files.read_shown(place, PATIENCE_S) if is_whole and not is_quoted else None
+            has_words = any(hit.unit.day and hit.unit.day in days and hit.parts.words > 0 for hit in hits)
+            is_wanted = days == month_from(days.first, 0) and (not has_words or path in self.of.index.records())
+            version = self.of.files.read_shown(place, PATIENCE_S) if is_wanted else None
+            score = _MONTH_WORTH * best if has_words else best
             chunks = chunk_summary(path, decoded(version.data), None, place) if version else []
-            summaries += [Hit(each.passage, score, (f"{DAY}{days.label}",), ScoreParts(days=score)) for each in chunks]
-        return summaries
+            summaries = [Hit(each.passage, score, (f"{DAY}{days.label}",), ScoreParts(days=score)) for each in chunks]
+            hits = _before(hits, summaries) if has_words else _before(summaries, hits)
+        return hits
 
     # ── what the steps search ────────────────────────────────────────────────
 
