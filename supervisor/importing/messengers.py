@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from functools import cache, lru_cache, partial
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -20,7 +19,7 @@ from ..storage.clock import read_instant
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .source import NotImported, Source
-from .talk import SOMEONE, Reading, Said, Talk, objects_in
+from .talk import SOMEONE, Reading, Said, Talk
 
 #: What Telegram's export of all chats has, besides "about".
 _TELEGRAM_ALL: Final = ("chats", "left_chats", "personal_information", "contacts")
@@ -71,14 +70,13 @@ def is_telegram(source: Source, name: str) -> bool:
 
 def telegram(log: Reading, name: str) -> Talk:
     """Yield the messages of Telegram's export; what only says that somebody joined or called is left out."""
-    values, first = partial(log.source.items, name), log.source.first(name)
-    is_chat = "messages" in first
-    for chat in objects_in([first] if is_chat else chain(values("chats.list.item"), values("left_chats.list.item"))):
-        identity, name_of_kind = chat.get("id", 0), str(chat.get("type"))  # as in "public_supergroup"
-        kind = next((kind for kind in ("group", "channel") if name_of_kind.endswith(kind)), "")
-        for raw in objects_in(values("messages.item") if is_chat else chat.get("messages")):
+    is_chat = "messages" in log.source.first(name)
+    for path in ("",) if is_chat else ("chats.list.item.", "left_chats.list.item."):
+        for around, raw in log.source.records(name, f"{path}messages.item"):
+            chat, name_of_kind = around.get(f"{path}id", 0), str(around.get(f"{path}type"))  # as in "public_supergroup"
+            kind = next((kind for kind in ("group", "channel") if name_of_kind.endswith(kind)), "")
             if raw.get("type") == "message":
-                yield _telegram_message(raw, identity, kind, log.zone)
+                yield _telegram_message(raw, chat, kind, log.zone)
             elif raw.get("type") == "service":
                 log.leave_out(str(raw.get("action") or "service"))
             else:

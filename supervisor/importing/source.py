@@ -257,6 +257,26 @@ class Source:
         is_array = self.beginning(name, _HEAD_BYTES).removeprefix(BOM_UTF8).lstrip().startswith(b"[")
         yield from self.items(name, "item" if is_array else "")
 
+    def records(self, name: str, prefix: str) -> Iterator[tuple[dict[str, Any], Any]]:
+        """
+        Yield each object at the prefix of a JSON file, with what stood before it: the plain values of the objects around it.
+
+        The values are by path: `chats.list.item.name` is the name of the chat that the message at
+        `chats.list.item.messages.item` is in.
+        """
+        import ijson
+
+        around: dict[str, Any] = {}
+        with self._json(name) as file:
+            events = ijson.parse(file, use_float=True)
+            for path, event, value in events:
+                if path == prefix and event == "start_map":
+                    yield around, next(ijson.items(itertools.chain([(path, event, value)], events), prefix))
+                elif event == "end_map":
+                    around = {key: value for key, value in around.items() if not key.startswith(f"{path}." if path else "")}
+                elif event in ("string", "number", "boolean") and not path.startswith(prefix):
+                    around[path] = value
+
     def first(self, name: str) -> dict[str, Any]:
         """
         Return the first object of a JSON file's array or lines, or the one that it is; an empty one if it has none.
