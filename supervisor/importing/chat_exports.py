@@ -143,9 +143,9 @@ def is_messages(source: Source, name: str) -> bool:
 
 
 def is_dated(source: Source, name: str) -> bool:
-    """True if the first message says when it was said, as a program does that keeps what was said to it."""
-    first = _first_message(source, name)
-    return any(read_instant(first.get(field), UTC) for field in _TIMES)
+    """True if the first message, or its conversation, says when it was said, as what a program keeps of a talk does."""
+    firsts = (source.first(name), _first_message(source, name))
+    return any(read_instant(first.get(field), UTC) for first in firsts for field in _TIMES)
 
 
 def _first_message(source: Source, name: str) -> dict[str, Any]:

@@ -279,7 +279,10 @@ class Import:
 
     def _is_forgotten(self, raw: dict[str, Any]) -> bool:
         entry = read_message(raw, self._ws.zone) if any(stones.acts() for stones in self._forgotten) else None
-        return isinstance(entry, Message) and any(stones.has(entry) for stones in self._forgotten)
+        is_read_anew = raw.get("id", "").startswith(("whatsapp:", "wechat:"))  # as in `_new`
+        return isinstance(entry, Message) and any(
+            stones.has(entry) or (is_read_anew and entry.id in stones.ids()) for stones in self._forgotten
+        )
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
         """Return whether the hook of a client has recorded this message of its session, under an id of its own."""

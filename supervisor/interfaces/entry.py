@@ -1,5 +1,5 @@
 """
-The command `recalld`: a command that searches is sent to the running supervisor, every other one runs in this process.
+The command `recalld`: what a turn waits for is sent to the running supervisor, every other command runs in this process.
 
 Turns wait for this module, so it imports almost nothing, not even `typing`: each import costs a millisecond, Python's own start
 ten. The request is one JSON line over the supervisor's Unix socket: the arguments, the variables of recalld and of the locale,
@@ -20,10 +20,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-#: Commands that a running supervisor answers, since it has the index open; only such as write nothing but their receipt.
-SERVED_COMMANDS: Final = frozenset({"inject", "context", "search"})
+#: Commands that a running supervisor answers, since it has the index open and its modules loaded.
+SERVED_COMMANDS: Final = frozenset({"inject", "context", "search", "get", "why", "status", "read", "append"})
 #: Commands of which the process ends before a collection could free anything.
-_SHORT: Final = SERVED_COMMANDS | {"get", "why", "append", "status", "write", "read", "delete", "invalidate"}
+_SHORT: Final = SERVED_COMMANDS | {"write", "delete", "invalidate"}
+#: With one of these `append` is not sent: it has a time of its own, or reads standard input.
+_NOT_SENT: Final = ("--at", "--now", "--jsonl", "--text=-", "-", "--")
+#: The exit code of a message whose id can't be printed (protocol.md, 8.2).
+_UNPRINTED: Final = 74
 #: The exit code of a command that Ctrl-C ended.
 _STOPPED: Final = 130
 
@@ -46,7 +50,8 @@ def _run() -> None:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this program again
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a memory may hold half an emoji, which UTF-8 can't encode
-    argv = sys.argv[1:]
+    argv, is_append = sys.argv[1:], command_of(sys.argv[1:]) == "append"
+    argv = _dated(argv) if is_append else argv
     answer = _ask_supervisor(argv)
     if answer is None:
         _run_here(argv)
@@ -61,7 +66,7 @@ def _run() -> None:
     except OSError as error:
         from .cli.call import Call, unprinted
 
-        code = unprinted(Call(argv), error)
+        code = unprinted(Call(argv), error) or (_UNPRINTED if is_append else 0)
     sys.exit(code)
 
 
@@ -83,9 +88,28 @@ def _run_here(argv: list[str]) -> None:
     run_and_exit(call, lambda: run_command(call), at_once=is_short or command_of(argv) == "mcp")
 
 
+def _dated(argv: list[str]) -> list[str]:
+    """
+    Return the arguments of an `append` that is sent with its time: a supervisor may add a message and end before it answers.
+
+    The message that this process then adds has the same time and words, and is stored once.
+    """
+    if (
+        "RECALLD_NOW" in os.environ
+        or not sys.stdout
+        or any(word.startswith(_NOT_SENT[:3]) or word in _NOT_SENT for word in argv)
+    ):
+        return argv
+    import time
+
+    now = time.time_ns()
+    return [*argv, "--at", f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now // 10**9))}.{now % 10**9 // 1000:06}Z"]
+
+
 def _ask_supervisor(argv: list[str]) -> dict[str, Any] | None:
     """Return the supervisor's answer (out, err, code); None if the command has to be run in this process."""
-    if command_of(argv) not in SERVED_COMMANDS or "--help" in argv:
+    is_sent = argv[-2:-1] == ["--at"] if command_of(argv) == "append" else command_of(argv) in SERVED_COMMANDS
+    if not is_sent or "--help" in argv:
         return None
     environ = {key: value for key, value in os.environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
     request = {"op": COMMAND, "request": {"argv": argv, "env": environ}, "caller": {}}

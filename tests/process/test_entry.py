@@ -1,0 +1,73 @@
+"""A message that a command hands to a supervisor is added once, whatever ends or stops meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recalld.supervisor.interfaces.serve import Answers
+from recalld.supervisor.interfaces.socket_server import parse_request
+from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.workspace import open_workspace
+from tests.patience import PATIENCE_S
+from tests.process.command import Command, until
+
+pytestmark = pytest.mark.proof
+
+
+def stored(recalld: Command) -> list[dict[str, str]]:
+    return json.loads((recalld.root / "history.json").read_text(encoding="utf-8"))
+
+
+@contextlib.contextmanager
+def ends_before_it_answers(root: Path) -> Iterator[None]:
+    """A supervisor that does what it is asked, and is gone before it says so."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(root / ".recalld" / "socket"))
+        listening.listen(1)
+
+        def serve() -> None:
+            line, _ = listening.accept()
+            with line:
+                request = parse_request(line.recv(1 << 16))
+                assert request is not None
+                with contextlib.suppress(BrokenPipeError):  # on a busy machine who asked may have gone
+                    line.sendall(b"\n")
+                Answers(lambda: open_workspace(root, {}, utc_now)).answer(request)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield
+        thread.join(PATIENCE_S)
+
+
+def test_append_adds_once_though_the_supervisor_ends_before_it_answers(recalld, monkeypatch):
+    for name in [name for name in recalld.environ if name.startswith("RECALLD_")]:
+        monkeypatch.delenv(name, raising=False)
+        del recalld.environ[name]
+    (recalld.root / ".recalld").mkdir(exist_ok=True)
+    with ends_before_it_answers(recalld.root):
+        done = recalld("-w", str(recalld.root), "append", "--role", "user", "--text", "榛子")
+    assert (done.code, done.out.strip()) == (0, stored(recalld)[0]["id"])
+    assert [raw["text"] for raw in stored(recalld)] == ["榛子"]
+
+
+def test_append_adds_once_though_a_stopped_supervisor_goes_on_later(recalld):
+    recalld.environ.pop("RECALLD_NOW", None)
+    with recalld.supervised() as process:
+        until(lambda: "index_made" in (recalld.root / "log.jsonl").read_text(encoding="utf-8"))  # and holds no lock
+        process.send_signal(signal.SIGSTOP)
+        try:
+            done = recalld("append", "--role", "user", "--text", "榛子")
+        finally:
+            process.send_signal(signal.SIGCONT)
+        assert recalld("status", "--plan").code == 0  # behind the request that nobody waits for
+    assert done.code == 0
+    assert [raw["text"] for raw in stored(recalld)] == ["榛子"]
