@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from recalld.supervisor.interfaces.socket_server import parse_request
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.workspace import open_workspace
 from tests.patience import PATIENCE_S
-from tests.process.command import Command, until
+from tests.process.command import Command
 
 pytestmark = pytest.mark.proof
 
@@ -56,18 +55,4 @@ def test_append_adds_once_though_the_supervisor_ends_before_it_answers(recalld, 
     with ends_before_it_answers(recalld.root):
         done = recalld("-w", str(recalld.root), "append", "--role", "user", "--text", "榛子")
     assert (done.code, done.out.strip()) == (0, stored(recalld)[0]["id"])
-    assert [raw["text"] for raw in stored(recalld)] == ["榛子"]
-
-
-def test_append_adds_once_though_a_stopped_supervisor_goes_on_later(recalld):
-    recalld.environ.pop("RECALLD_NOW", None)
-    with recalld.supervised() as process:
-        until(lambda: "index_made" in (recalld.root / "log.jsonl").read_text(encoding="utf-8"))  # and holds no lock
-        process.send_signal(signal.SIGSTOP)
-        try:
-            done = recalld("append", "--role", "user", "--text", "榛子")
-        finally:
-            process.send_signal(signal.SIGCONT)
-        assert recalld("status", "--plan").code == 0  # behind the request that nobody waits for
-    assert done.code == 0
     assert [raw["text"] for raw in stored(recalld)] == ["榛子"]
