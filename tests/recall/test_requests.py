@@ -141,4 +141,4 @@ def test_search_finds_the_summary_of_a_month_not_what_it_says_of_itself(world, q
     said = "> by boat, a person has added\n\n- 09-03 user: we moved to Kiel"
     world.put("memory/summary/2025-09.md", f"---\nrecalld: 1\nperiod: 2025-09\nextract: true\n---\n\n{head}{said}\n")
     world.write([message("1", "2026-01-20T09:00", "the summary of the novel is done, 年终总结也写完了")])
-    assert world.found_texts(question)[1:] == [said]
+    assert world.found_texts(question)[:1] == [said]
