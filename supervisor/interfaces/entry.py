@@ -50,11 +50,11 @@ def _run() -> None:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this program again
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a memory may hold half an emoji, which UTF-8 can't encode
-    argv, is_append = sys.argv[1:], command_of(sys.argv[1:]) == "append"
-    argv = _dated(argv) if is_append else argv
-    answer = _ask_supervisor(argv)
+    argv = sys.argv[1:]
+    sent = _sent(argv)
+    answer = _ask_supervisor(sent) if sent else None
     if answer is None:
-        _run_here(argv)
+        _run_here(sent or argv)
         return
     out, code = answer["out"], answer["code"]
     if answer["err"] and sys.stderr:
@@ -66,7 +66,7 @@ def _run() -> None:
     except OSError as error:
         from .cli.call import Call, unprinted
 
-        code = unprinted(Call(argv), error) or (_UNPRINTED if is_append else 0)
+        code = unprinted(Call(argv), error) or (_UNPRINTED if command_of(argv) == "append" else 0)
     sys.exit(code)
 
 
@@ -88,18 +88,19 @@ def _run_here(argv: list[str]) -> None:
     run_and_exit(call, lambda: run_command(call), at_once=is_short or command_of(argv) == "mcp")
 
 
-def _dated(argv: list[str]) -> list[str]:
+def _sent(argv: list[str]) -> list[str] | None:
     """
-    Return the arguments of an `append` that is sent with its time: a supervisor may add a message and end before it answers.
+    Return the arguments as a supervisor gets them; None for a command that runs in this process.
 
-    The message that this process then adds has the same time and words, and is stored once.
+    A message is sent with its time: a supervisor may add it and end before it answers. The message that this process then adds
+    has the same time and words, and is stored once.
     """
-    if (
-        "RECALLD_NOW" in os.environ
-        or not sys.stdout
-        or any(word.startswith(_NOT_SENT[:3]) or word in _NOT_SENT for word in argv)
-    ):
+    if command_of(argv) not in SERVED_COMMANDS or "--help" in argv:
+        return None
+    if command_of(argv) != "append":
         return argv
+    if "RECALLD_NOW" in os.environ or not sys.stdout or any(word.startswith(_NOT_SENT[:3]) or word in _NOT_SENT for word in argv):
+        return None
     import time
 
     now = time.time_ns()
@@ -108,9 +109,6 @@ def _dated(argv: list[str]) -> list[str]:
 
 def _ask_supervisor(argv: list[str]) -> dict[str, Any] | None:
     """Return the supervisor's answer (out, err, code); None if the command has to be run in this process."""
-    is_sent = argv[-2:-1] == ["--at"] if command_of(argv) == "append" else command_of(argv) in SERVED_COMMANDS
-    if not is_sent or "--help" in argv:
-        return None
     environ = {key: value for key, value in os.environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
     request = {"op": COMMAND, "request": {"argv": argv, "env": environ}, "caller": {}}
     answer = ask_supervisor(workspace_of(argv, os.environ), request)
