@@ -99,7 +99,11 @@ def _sent(argv: list[str]) -> list[str] | None:
         return None
     if command_of(argv) != "append":
         return argv
-    if "RECALLD_NOW" in os.environ or not sys.stdout or any(word.startswith(_NOT_SENT[:3]) or word in _NOT_SENT for word in argv):
+    if (
+        "RECALLD_NOW" in os.environ
+        or not sys.stdout
+        or any(word.startswith(_NOT_SENT[:3]) or word in _NOT_SENT for word in argv)
+    ):
         return None
     import time
 
