@@ -108,7 +108,7 @@ def _sent(argv: list[str]) -> list[str] | None:
     import time
 
     now = time.time_ns()
-    return [*argv, "--at", f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now // 10**9))}.{now % 10**9 // 1000:06}Z"]
+    return [*argv, "--at", f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now // 10**9))}.{now % 10**9 // 10**6:03}Z"]
 
 
 def _ask_supervisor(argv: list[str]) -> dict[str, Any] | None:
