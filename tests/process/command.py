@@ -84,7 +84,7 @@ class Command:
         """Have a supervisor of the workspace running, once it answers; *more* is for `start`."""
         process = self.start("-w", str(self.root), "run", "--no-worker", *words, **more)
         try:
-            until(lambda: _answers(self.root / ".recalld" / "socket"), process)
+            until(lambda: answers(self.root / ".recalld" / "socket"), process)
             yield process
         finally:
             process.terminate()
@@ -121,6 +121,6 @@ def fill(writer: int) -> None:
     os.set_blocking(writer, True)
 
 
-def _answers(path: Path) -> bool:
+def answers(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         return line.connect_ex(str(path)) == 0
