@@ -11,21 +11,6 @@ import pytest
 from tests.world import ANSWERS, QUESTIONS, World, at, message, message_on, talk
 
 
-@pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A workspace with a month of memory: a day in two files, days under summaries, and less in history.json than was said."""
-    world = World(tmp_path_factory.mktemp("别处"), at("2026-01-29T20:00"))
-    world.write(talk("2026-01-10T09:00", 4) + talk("2026-01-12T09:00", 4))
-    world.settle()
-    for hour in (9, 10):
-        world.add(*talk(f"2026-01-29T{hour:02}:00", 6))
-        world.settle()
-    world.clock.now = at("2026-01-30T20:00")
-    world.write(world.history()[-15:])
-    world.settle()
-    return world
-
-
 def bring(world: World, elsewhere: World, piece: str) -> None:
     """Move the files of one piece into place, each by a rename."""
     for path in sorted(elsewhere.root.rglob("*")):

@@ -14,7 +14,6 @@ from tests.context.passages import HITS, TERMS, hit
 from tests.world import message, talk
 
 NOW = "（现在是2026年1月31日星期六 10:00。）"
-DAY = "（周三）"
 GROUP = "telegram:group:一家人"
 FOUND = SearchResult(
     hits=(hit(9, "我对花生过敏。", message="m1"), hit(5, "虾也不行。", start=20, message="m2")),
