@@ -301,7 +301,8 @@ def restore_history(ws: Stores, now: datetime) -> int:
             why = error.why
         else:
             return 0
-        ws.events.transition("quarantine_full", not (is_kept := keep_damaged(history, quarantine)))
+        is_kept = keep_damaged(history, quarantine)
+        ws.events.transition("quarantine_full", not is_kept)
         if not is_kept:
             return 0
         backup = history.backup()

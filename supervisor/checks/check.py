@@ -67,7 +67,7 @@ class Look:
     A look at a workspace: what the checks read, and what one check found out for the others.
 
     *ask* returns the version of the supervisor at the socket, "" if it does not respond or is too old to report one, None if
-    there is no socket. *version* returns the installed version.
+    nobody listens. *version* returns the installed version.
     """
 
     ws: Workspace

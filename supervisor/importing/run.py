@@ -268,7 +268,9 @@ class Import:
         keys = [(raw.get("id", ""), digest_of_text(text_of(raw) or "")) for raw in batch]
         filed = journal.filed(keys)
         # such an id is a digest of the words as they were first read, which may be shown otherwise by now
-        filed |= {key for key in keys if key[0].startswith(("whatsapp:", "wechat:")) and journal.has_written(key[0])}
+        forgotten = frozenset[str]().union(*(stones.ids() for stones in self._forgotten))
+        read_anew = (key for key in keys if key[0].startswith(("whatsapp:", "wechat:")))
+        filed |= {key for key in read_anew if journal.has_written(key[0]) or key[0] in forgotten}
         ids = [key[0] for key in keys if key not in filed and journal.has_written(key[0])]
         # a person may have given one other words in its dated file
         filed |= {block.key for name in (journal.files_of(ids) if ids else ()) for block in memory.blocks(name)}
@@ -279,10 +281,7 @@ class Import:
 
     def _is_forgotten(self, raw: dict[str, Any]) -> bool:
         entry = read_message(raw, self._ws.zone) if any(stones.acts() for stones in self._forgotten) else None
-        is_read_anew = raw.get("id", "").startswith(("whatsapp:", "wechat:"))  # as in `_new`
-        return isinstance(entry, Message) and any(
-            stones.has(entry) or (is_read_anew and entry.id in stones.ids()) for stones in self._forgotten
-        )
+        return isinstance(entry, Message) and any(stones.has(entry) for stones in self._forgotten)
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
         """Return whether the hook of a client has recorded this message of its session, under an id of its own."""

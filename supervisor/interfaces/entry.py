@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 SERVED_COMMANDS: Final = frozenset({"inject", "context", "search", "get", "why", "status", "read", "append"})
 #: Commands of which the process ends before a collection could free anything.
 _SHORT: Final = SERVED_COMMANDS | {"write", "delete", "invalidate"}
-#: With one of these `append` is not sent: it has a time of its own, or reads standard input.
-_NOT_SENT: Final = ("--at", "--now", "--jsonl", "--text=-", "-", "--")
+#: Options and words with which `append` is not sent: it has a time of its own, or reads standard input.
+_NOT_SENT: Final = frozenset({"--at", "--now", "--jsonl", "-", "--"})
 #: The exit code of a message whose id can't be printed (protocol.md, 8.2).
 _UNPRINTED: Final = 74
 #: The exit code of a command that Ctrl-C ended.
@@ -99,11 +99,8 @@ def _sent(argv: list[str]) -> list[str] | None:
         return None
     if command_of(argv) != "append":
         return argv
-    if (
-        "RECALLD_NOW" in os.environ
-        or not sys.stdout
-        or any(word.startswith(_NOT_SENT[:3]) or word in _NOT_SENT for word in argv)
-    ):
+    words = {*argv, *(word.partition("=")[0] for word in argv)}
+    if "RECALLD_NOW" in os.environ or not sys.stdout or "--text=-" in words or words & _NOT_SENT:
         return None
     import time
 

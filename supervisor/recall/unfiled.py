@@ -133,10 +133,11 @@ class Unfiled:
             return sorted(present.values(), key=lambda message: message.created_at or now) if lost else messages
 
     def load_dictionary(self, now: datetime) -> None:
-        """Load what cuts Chinese words, once there are any in a message, before the time of a search begins."""
-        if not self._is_loaded and any(_HAN.search(message.text) for message in self.searched(now)):
+        """Load what cuts Chinese words, if a message has any, before the time of the first search begins."""
+        if not self._is_loaded:
             self._is_loaded = True
-            tokens("漢字")
+            if any(_HAN.search(message.text) for message in self.searched(now)):
+                tokens("漢字")
 
     def passages(
         self, now: datetime, deadline: Deadline = NEVER, skip: Callable[[Message], bool] = lambda _: False

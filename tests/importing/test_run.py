@@ -15,6 +15,7 @@ import pytest
 
 from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
+from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED, Control
@@ -178,6 +179,15 @@ def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world,
     assert (run(world, renamed).added, run(world, other).added) == (1, 1)
     assert first.added == 4
     assert {session for file in world.ws.memory.dated() for session in file.sessions} == {"whatsapp:Mira", "whatsapp:Ole"}
+
+
+def test_import_brings_nothing_back_that_was_forgotten_in_other_words(world, log, monkeypatch):
+    path = made.whatsapp(log)
+    with monkeypatch.context() as before:  # as above
+        before.setattr("recalld.supervisor.importing.messengers._without_notes", lambda _channel, _line, text: text)
+        run(world, path)
+    Memory(world.ws, clock=world.clock).forget("day", "2026-01-05", yes=True)
+    assert run(world, path).added == 0
 
 
 EXPORT = json.dumps([made.chatgpt_conversation()]).encode()

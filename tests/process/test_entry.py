@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.interfaces.entry import _sent
 from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import parse_request
 from recalld.supervisor.storage.clock import utc_now
@@ -56,3 +57,10 @@ def test_append_adds_once_though_the_supervisor_ends_before_it_answers(recalld, 
         done = recalld("-w", str(recalld.root), "append", "--role", "user", "--text", "榛子")
     assert (done.code, done.out.strip()) == (0, stored(recalld)[0]["id"])
     assert [raw["text"] for raw in stored(recalld)] == ["榛子"]
+
+
+@pytest.mark.parametrize("more", [["-"], ["榛子", "--at", "2026-01-31"], ["榛子", "--now=2026-01-31"], ["榛子", "--", "x"]])
+def test_append_with_a_time_of_its_own_or_from_standard_input_stays_here(monkeypatch, more):
+    monkeypatch.delenv("RECALLD_NOW", raising=False)
+    assert _sent(["append", "--role", "user", "--text", *more]) is None
+    assert _sent(["append", "--role", "user", "--text", "榛子"])[-2] == "--at"
