@@ -83,8 +83,9 @@ class Writing:
     def _whole(self, task: Task, blocks: Sequence[Block]) -> str:
         """Return the summary of all messages in one answer, or of as many as fit after another."""
         language = _language_of(blocks)
-        entries = entries_of(blocks, ZoneInfo(task.zone), self._hiding(language), dates=task.kind != "daily-summary")
-        so_far = self._hiding(language)(task.previous).strip()
+        hide = self._hiding(language, blocks)
+        entries = entries_of(blocks, ZoneInfo(task.zone), hide, dates=task.kind != "daily-summary")
+        so_far = hide(task.previous).strip()
         if so_far and self._room("merge-summary", language, so_far) < MIN_PIECE:
             entries.insert(
                 0, Entry(f"{task.period} summary", so_far)
@@ -98,7 +99,7 @@ class Writing:
         texts = []
         for part in parts:
             language = _language_of(part)
-            entries = entries_of(part, ZoneInfo(task.zone), self._hiding(language), dates=False)
+            entries = entries_of(part, ZoneInfo(task.zone), self._hiding(language, blocks), dates=False)
             texts.append(self._piece_by_piece(task, entries, "", language, is_last=part is parts[-1]))
             self._judge(texts[-1], part, language)
         texts_once = dict.fromkeys(text for text in texts if not says_nothing(text))  # a small model may answer twice the same
@@ -180,8 +181,9 @@ class Writing:
             self._templates[file] = self.claim.template(name, language)
         return self._templates[file]
 
-    def _hiding(self, language: Language) -> Callable[[str], str]:
-        return lambda text: without_secrets(text, language, self.calls.config.privacy)
+    def _hiding(self, language: Language, blocks: Sequence[Block]) -> Callable[[str], str]:
+        privacy = self.calls.config.privacy.knowing(block.words for block in blocks)
+        return lambda text: without_secrets(text, language, privacy)
 
 
 def _values(period: str, material: str, previous: str) -> dict[str, str]:

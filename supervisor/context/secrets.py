@@ -21,7 +21,7 @@ from ..protocol.config_keys import Privacy
 from ..protocol.parts import readable
 from ..query.parse import MOST_CHARS
 from ..text.language import Language, language_of
-from ..text.redact import HIDDEN, MAIL_WORDS, Secret, find_secrets, redacted
+from ..text.redact import HIDDEN, MAIL_WORDS, Secret, find_secrets, redacted, said_again
 from ..text.tokenizer import tokens
 from .history_window import Window, WindowLimits, window
 from .request import Asked
@@ -101,13 +101,16 @@ def redactor(
         is_asked = may_reveal and (question & label or is_called_otherwise)
         return 1 + len(question & (label | sentence)) if is_asked and secret.label != contact else 0
 
-    secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], privacy.forms))
-    most = max(map(worth, secrets), default=0) if may_reveal else 0
+    texts = [hit.unit.text[:_COMPARED_CHARS] for hit in hits]
+    secrets = [(text[secret.start : secret.end], secret) for text in texts for secret in find_secrets(text, privacy.forms)]
+    most = max((worth(secret) for _, secret in secrets), default=0) if may_reveal else 0
 
     def may_show(secret: Secret) -> bool:
         return worth(secret) >= max(most, 1) or (may_reveal and secret.label == contact)
 
-    return lambda text: _beginning(text, lambda part: redacted(part, HIDDEN[language], privacy.forms, may_show))
+    shown = {value for value, secret in secrets if may_show(secret)}
+    forms = [*privacy.forms, *said_again({value for value, _ in secrets} - shown)]
+    return lambda text: _beginning(text, lambda part: redacted(part, HIDDEN[language], forms, may_show))
 
 
 def _beginning(text: str, hide: Callable[[str], str]) -> str:

@@ -220,7 +220,7 @@ class MemoryManager:
         oldest = conversation.messages[:count]
         language = language_of("\n".join(message.text for message in oldest))
         places = dialogue(oldest, language)
-        privacy = self._config.privacy
+        privacy = self._config.privacy.knowing(message.text for message in oldest)
         entries = [replace(entry, text=without_secrets(entry.text, language, privacy)) for _, entry in places]
         points, done = commit_points(oldest), 0
         writer = self._writer(model, "\n".join((conversation.summary, *(entry.text for entry in entries))))

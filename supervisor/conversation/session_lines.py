@@ -156,7 +156,8 @@ class ConversationSummarizer:
         entries = entries_of(messages, self._config.archive.zone)
         language = language_of("\n".join(entry.text for entry in entries))
         config = self._config
-        entries = [replace(entry, text=without_secrets(entry.text, language, config.privacy)) for entry in entries]
+        privacy = config.privacy.knowing(entry.text for entry in entries)
+        entries = [replace(entry, text=without_secrets(entry.text, language, privacy)) for entry in entries]
         line_tokens = config.llm.context_tokens // _LINE_PART
         fold = Fold(entries, previous_summary, language, config.tokens.cjk_weight)
         writer = self._writer("\n".join(entry.text for entry in entries), line_tokens)
@@ -164,7 +165,7 @@ class ConversationSummarizer:
             name, place, values = "conversation-to-memory", "messages", dict[str, str]()
             if fold.so_far:
                 name, place = "recursive-summary", "past_messages"
-                previous = without_secrets(fold.so_far, language, config.privacy)
+                previous = without_secrets(fold.so_far, language, privacy)
                 values = {"previous_summary": quote(previous, language), "char_limit": str(writer.max_chars)}
             await writer.add_piece(fold, name, values, place)
             fold.so_far = in_one_line(fold.so_far)
@@ -362,9 +363,9 @@ class SessionLines:
 
     def _shown(self, blocks: Sequence[Block]) -> list[dict[str, Any]]:
         """Return the messages that are news as a model may read them, with names and times, and without secrets."""
-        privacy = self._config.privacy
-        shown = []
-        for block in self._files.said_back.without(blocks):
+        news = self._files.said_back.without(blocks)
+        privacy, shown = self._config.privacy.knowing(block.shown for block in news), []
+        for block in news:
             text = without_secrets(block.shown, language_of(block.shown), privacy)
             name = {"name": block.speaker} if block.speaker else {}
             shown.append({"role": block.role, "content": text, **name, "createdAt": block.created_at.isoformat()})

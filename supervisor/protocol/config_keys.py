@@ -7,7 +7,8 @@ checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 and 8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Final, Literal
 from zoneinfo import ZoneInfo
@@ -302,6 +303,13 @@ class Privacy:
         from ..text.secret_forms import personal  # here: few configurations have it
 
         return (*self.patterns, *personal())
+
+    def knowing(self, texts: Iterable[str]) -> Privacy:
+        """Return these settings, by which a secret of one of the texts is one in the others, too."""
+        from ..text.redact import find_secrets, said_again  # here: only what a model gets is looked through
+
+        values = {text[secret.start : secret.end] for text in texts for secret in find_secrets(text, self.forms)}
+        return replace(self, patterns=(*self.patterns, *said_again(values)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@ Find and hide secrets: keys, passwords, card numbers and mail addresses.
 
 The caller decides which of them are hidden: all of them in names of files and in what a model gets; in a memory block those
 that nobody asked for (`context/secrets.py`). Keys are known by their vendors' forms (`data/secret_forms.tsv`), mail addresses
-and numbers of cards and of citizens by theirs, passwords by a label before them (`secret_forms.py`). What only looks random
-is none: it may be a commit or a digest.
+and numbers of cards and of citizens by theirs, passwords by a label before them (`secret_forms.py`), and what was found once is
+known again in the same text without its label. What only looks random is none: it may be a commit or a digest.
 
 `privacy.redact = "store"` puts a mark in the place of a secret that is about to be stored. The same text has the same marks at
 any time, since the id of a message may be made of them.
@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from heapq import nlargest
 from itertools import groupby
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -25,7 +26,7 @@ from .lazy_re import lazy_re, lines_of
 from .secret_forms import MAIL, Found, has_label, labelled
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
-RULES: Final = 12
+RULES: Final = 13
 #: What is written in place of a secret, for people and models.
 HIDDEN: Final[Mapping[Language, str]] = {"zh": "[已隐去]", "en": "[hidden]"}
 #: Full-width letters, digits and signs are matched as ASCII, characters without width are skipped. Chinese punctuation stays.
@@ -36,6 +37,9 @@ _FOLDED: Final = {
 _FOLDED_CHARS: Final = frozenset(map(chr, _FOLDED))
 #: The end of a sentence; a full stop ends one only before a blank, since addresses and numbers contain them.
 _SENTENCE_END: Final = lazy_re(r"[\n。！？；!?;]|\.(?=\s)")
+#: The least characters of a secret that is known again where no word for it is beside, and how many are in one text.
+_TELLING: Final = 6
+_MOST_AGAIN: Final = 64
 #: The words by which people ask for a mail address, a card, a citizen's number.
 MAIL_WORDS: Final = "email mail address contact reach 邮箱 邮件 地址 联系 联系方式"
 _CARD: Final = lazy_re(r"(?<![\w.-])[3-6]\d{3}(?P<sep>[ \xa0.-])\d{4}(?P=sep)\d{4}(?P=sep)\d{4}(?:(?P=sep)\d{1,3})?(?![\w-])")
@@ -83,7 +87,18 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
             continue
         before = text[secrets[-1].end if secrets else 0 : since]
         secrets.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + text[since:start]))
-    return secrets
+    by_value = {text[secret.start : secret.end]: secret for secret in reversed(secrets)}
+    covered = {place for secret in secrets for place in range(secret.start, secret.end)}
+    again = [match for pattern in said_again(by_value) for match in re.finditer(pattern, text)]
+    beside = [match for match in again if covered.isdisjoint(range(*match.span()))]
+    secrets += [replace(by_value[match[0]], start=match.start(), end=match.end()) for match in beside]
+    return sorted(secrets, key=lambda secret: secret.start)
+
+
+def said_again(secrets: Iterable[str]) -> list[str]:
+    """Return the pattern of the longest of these secrets, by which they are known without their label; none of short ones."""
+    longest = nlargest(_MOST_AGAIN, (value for value in secrets if len(value) >= _TELLING), len)
+    return [rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, longest))})(?![A-Za-z0-9_])"] if longest else []
 
 
 def _matches(text: str) -> list[Found]:

@@ -56,6 +56,18 @@ def test_redactor_prefers_the_secret_that_shares_more_words():
     assert block("which bank?", *texts) == "The bank password is [hidden]\nThe wifi password is [hidden]"
 
 
+def test_redactor_hides_a_secret_also_where_it_is_said_again_without_its_label():
+    texts = (
+        "wifi 的密码是 plum-77，plum-77 别忘了。",
+        "plum-77 给了邻居，他的号是 plum-775。",
+        "The PIN is 4471.",
+        "Bus 4471 is late.",
+    )
+    hidden = "wifi 的密码是 [hidden]，[hidden] 别忘了。\n[hidden] 给了邻居，他的号是 plum-775。\nThe PIN is [hidden].\nBus 4471 is late."
+    assert block("邻居", *texts) == hidden
+    assert block("wifi 密码是多少", *texts[:2]) == "\n".join(texts[:2])
+
+
 @pytest.mark.parametrize(
     ("question", "told"),
     [

@@ -157,7 +157,10 @@ def test_summarize_conversation_has_a_long_line_made_shorter():
 def test_summarize_conversation_makes_one_line_of_a_list_and_hides_secrets():
     model = Scripted(lambda _: "- 决定使用 RESTful 风格。\n- 认证方案选 JWT。")
 
-    assert summarize(model, [*TALK, question("数据库密码是 hunter2-demo")]) == "决定使用 RESTful 风格；认证方案选 JWT"
+    assert (
+        summarize(model, [*TALK, question("hunter2-demo 是数据库密码"), question("数据库密码是 hunter2-demo")])
+        == "决定使用 RESTful 风格；认证方案选 JWT"
+    )
     assert "hunter2" not in model.prompts[0]
     summarize(model, [*TALK, question("数据库密码是 hunter2-demo")], config=Config(privacy=Privacy(redact="off")))
     assert "hunter2" in model.prompts[1]

@@ -153,7 +153,7 @@ def test_prompts_prefer_the_users_own_file_and_record_its_digest(shop):
 
 
 def test_worker_hides_secrets_from_the_model_unless_redaction_is_off(tmp_path, server):
-    said = ("密码是 Hunter2demo，工号 QX-2291。",)
+    said = ("密码是 Hunter2demo，工号 QX-2291。", "Hunter2demo 我试过，能用。")
     hiding = ServedWorld(tmp_path / "a", server, more="[privacy]\npatterns = ['QX-\\d+']")
     telling = ServedWorld(tmp_path / "b", server, more='[privacy]\nredact = "off"')
     for shop in (hiding, telling):

@@ -58,7 +58,7 @@ def test_rules_have_a_number_that_is_raised_when_they_hide_otherwise():
     """Vectors of text with other secrets in it are made anew under another number; then write the new digest here."""
     texts = [without_signs(case) for name in ("secret.en", "secret.zh", "plain.en", "plain.zh") for case in cases(name)]
     digest = hashlib.sha256("\n".join(redacted(text, "…") for text in texts).encode()).hexdigest()
-    assert (RULES, digest[:12]) == (12, "f623df89d319")
+    assert (RULES, digest[:12]) == (13, "f623df89d319")
 
 
 # ── whatever the spelling ───────────────────────────────────────────────────────
