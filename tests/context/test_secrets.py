@@ -56,7 +56,7 @@ def test_redactor_prefers_the_secret_that_shares_more_words():
     assert block("which bank?", *texts) == "The bank password is [hidden]\nThe wifi password is [hidden]"
 
 
-def test_redactor_hides_a_secret_also_where_it_is_said_again_without_its_label():
+def test_redactor_hides_a_secret_where_it_is_said_again_without_label():
     texts = (
         "wifi 的密码是 plum-77，plum-77 别忘了。",
         "plum-77 给了邻居，他的号是 plum-775。",
