@@ -119,7 +119,7 @@ _WARNINGS: Final = frozenset(
         *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
         *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "provider_paused", "recall_failed"),
         *("pool_waits", "replies_spent", "reply_failed", "hook_failed", "proxy_failed", "summary_failed"),
-        *("port_refused", "source_refused", "task_put_back", "watch_lost"),
+        *("port_refused", "source_refused", "task_put_back", "time_odd", "watch_lost"),
     )
 )
 #: After these events each state that lasts is reported again.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
-from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, undated_in, without_torn_end
+from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, without_torn_end
 from ..protocol.inbox import ChatKind, chats_in
 from ..protocol.paths import SLUG, Period
 from ..protocol.summary_file import Source, parse_summary
@@ -60,7 +60,6 @@ class MemoryFile:
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
     sessions: frozenset[str] = frozenset()  # that its messages name; "" where one names none (`chats_in`)
     groups: frozenset[tuple[str, ChatKind]] = frozenset()  # the sessions whose chat is a group's by one of its messages
-    undated: int = 0  # messages of it whose time is that of their arrival (`undated_in`)
 
     @property
     def source(self) -> Source:
@@ -174,7 +173,6 @@ def memory_file(data: bytes, path: Path, day: date, digest: str, *, original: bo
         ids=ids_in(data),
         as_made=is_as_made(data, path),
         broken=is_broken(data, path),
-        undated=len(undated_in(data, path)) if ours else 0,
         sessions=frozenset(chat.session for chat in chats),
         groups=frozenset((chat.session, chat.kind) for chat in chats if chat.session and not chat.is_direct),
     )

@@ -46,7 +46,6 @@ class JournalState:
         #: Dated files of which what is missing was accepted, or written again; a damaged one with the digest that it had then.
         self.accepted: dict[str, str] = {}
         self.pruned: set[str] = set()  # dated files that are in trash/, or were: their summary stands for them
-        self.dated: set[str] = set()  # dated files whose day was accepted for messages without a time that can be read
 
     def file_of(self, key: Key) -> str | None:
         """Return the dated file that holds, or once held, this message; None when it is not written."""
@@ -119,8 +118,6 @@ class JournalState:
                 self._apply_dropped(value)
             case "pruned":
                 (self.pruned.difference_update if fields.get("back") else self.pruned.update)(map(str, value))
-            case "dated":
-                self.dated.update(map(str, value))
             case "removed":
                 self.removed.update(_keys(value))
                 if "file" in fields:
@@ -181,7 +178,7 @@ class JournalState:
                 self._learn(identity, fingerprints)
         for identity in gone:
             self._times.pop(identity, None)
-        for names in (self.names, self.notes, self.dated, self.pruned):
+        for names in (self.names, self.notes, self.pruned):
             forgotten = names & renamed.keys()
             names.difference_update(forgotten)
             if names is not self.pruned:  # what is left of it is memory again
@@ -211,7 +208,6 @@ class JournalState:
         yield from line_of("back", sorted(self.reinserted))
         yield from line_of("removed", sorted(self.removed))
         yield from (accepted_line([], name, digest) for name, digest in sorted(self.accepted.items()))
-        yield from line_of("dated", sorted(self.dated))
         yield from line_of("pruned", sorted(self.pruned))
         yield from line_of("left", sorted(self.unwritten.keys() - self.in_history.keys()))
 

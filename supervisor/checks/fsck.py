@@ -301,15 +301,6 @@ def accept(ws: Workspace, name: str) -> int:
     return len(missing)
 
 
-def accept_times(ws: Workspace) -> int:
-    """Record that messages whose time can't be read belong to the days of their dated files; return how many."""
-    with ws.files.lock(ws.paths.history_lock):
-        ws.journal.refresh()
-        files = [file for file in ws.memory.dated() if file.undated and file.name not in ws.journal.dated]
-        ws.journal.record("dated", sorted(file.name for file in files))
-    return sum(file.undated for file in files)
-
-
 def bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
     """
     Write pictures and files again that are gone or were changed, if a copy of their message has the bytes.

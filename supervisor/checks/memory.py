@@ -15,7 +15,6 @@ from ..archive.deletions import is_other
 from ..archive.history import history_copies
 from ..archive.quarantine import Unread
 from ..host.last_night import read_last_fsck
-from ..protocol.dated_file import undated_in
 from ..protocol.inbox import count_unread
 from ..protocol.message import InvalidEntry, Message
 from ..protocol.paths import is_unfinished
@@ -191,22 +190,6 @@ def taken_out(look: Look) -> Faults:
             "messages that you deleted or changed by hand stand in other places as they were ({count}): `recalld forget --removed` shows them, and takes them out everywhere.",
             count=len(left),
         )
-
-
-def undated(look: Look) -> Faults:
-    """Yield messages in dated files whose time can't be read."""
-    ws = look.ws
-    files = [file for file in look.files if file.undated and file.name not in ws.journal.dated]
-    for file in files[:1]:
-        version = ws.files.read_stable(ws.memory.path_of(file.name))
-        reasons = [why for _, why in undated_in(version.data, ws.memory.path_of(file.name))] if version else []
-        if reasons:
-            yield odd(
-                "the times of messages can't be read ({count}), and they are filed under the days they came; the first is in {name}: {why}. Correct createdAt there and delete createdAtFound; where the day is right, `recalld fsck --accept-times` says so of all.",
-                count=sum(file.undated for file in files),
-                name=file.name,
-                why=reasons[0],
-            )
 
 
 def damaged(look: Look) -> Faults:

@@ -59,7 +59,6 @@ TABLE: Final = (
     Check("status", machine.lasting),
     Check("files", memory.gone, counts=True),
     Check("files", memory.taken_out, advises=True),
-    Check("files", memory.undated, advises=True),
     Check("files", memory.damaged),
     Check("files", memory.accounting, only="doctor"),
     Check("files", memory.known_losses, only="status"),

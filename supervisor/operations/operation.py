@@ -282,7 +282,6 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
         "fsck",
         "repair",
         "accept",
-        "accept_times",
         "restore",
         "archive",
         "redo",

@@ -108,14 +108,6 @@ def accept(memory: Visible, file: Path) -> int:
     return accept_missing(memory.ws, file.name)
 
 
-@operation("accept_times", owner=True)
-def accept_times(memory: Visible) -> int:
-    """Accept the days under which messages whose time can't be read were filed; return how many messages."""
-    from ..checks.fsck import accept_times as accept_the_times
-
-    return accept_the_times(memory.ws)
-
-
 @operation("restore", owner=True, within_s=600.0)
 def restore(memory: Visible) -> RestoreAnswer:
     """Restore a damaged or lost history.json."""

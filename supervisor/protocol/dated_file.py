@@ -20,12 +20,12 @@ from datetime import date, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Final
 
-from ..storage.clock import find_zone, from_wire, local, to_wire
-from ..storage.errors import BadConfig, NewerFormat
+from ..storage.clock import from_wire, local, to_wire
+from ..storage.errors import NewerFormat
 from ..text.language import ROLES
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import after_thoughts
-from .message import OUR_FIELDS, Key, Message, digest_of_text, fingerprints_of, role_of, text_field_of, why_undated
+from .message import OUR_FIELDS, Key, Message, digest_of_text, fingerprints_of, role_of, text_field_of
 from .parts import file_lines, is_code, parse_words, readable_json, render_words, speaker_of, tool_lines, without_lines
 
 #: Hex digits of the text's digest in a revision's id.
@@ -36,8 +36,6 @@ _DIGEST: Final = 16
 _MARK: Final = lazy_re(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
 #: What may be left of messages whose words were deleted: their comments, and the lines with time and speaker.
 _WORDLESS: Final = lazy_re(r"<!--.*?-->|^\*\*\d\d:\d\d [^\n]*\*\*$", re.MULTILINE | re.DOTALL)
-#: A createdAt that was no time, in the head of a message; null is that of a message without one.
-_UNREAD_TIME: Final = lazy_re(rb'"createdAtFound": ?(?!null)')
 #: The head of a message at the end of a file, with nothing below it: not even an empty message is written so.
 _TORN: Final = lazy_re(rb"\n<!-- \{[^\n]*\} -->\s*(?:\*\*\d\d:\d\d [^\n]*\*\*\s*)?\Z")
 _SHOWN_ROLE: Final = lazy_re(r"[a-z][a-z_-]{0,31}")
@@ -181,23 +179,6 @@ def _format_of(blocks: Sequence[Block], language: str) -> int:
     if language == "zh" or any(is_code(block.text) for block in blocks):
         return DATED_FORMAT
     return SPEAKERS_FORMAT if any(block.speaker or block.lines for block in blocks) else FORMAT
-
-
-def undated_in(data: bytes, path: Path) -> list[tuple[Block, str]]:
-    """
-    Return the messages of a dated file whose time is that of their arrival, since their writer's can't be read, and why.
-
-    A file of which every time could be read is not parsed for it.
-    """
-    file = parse_dated(data, path) if _UNREAD_TIME.search(data) else None
-    if file is None:
-        return []
-    try:
-        zone = find_zone(file.zone)
-    except BadConfig:
-        return []
-    reasons = ((block, why_undated(block.fields, block.created_at, zone)) for block in file.blocks)
-    return [(block, why) for block, why in reasons if why]
 
 
 def body_digest(body: str) -> str:

@@ -15,7 +15,7 @@ from datetime import datetime, tzinfo
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
-from ..storage.clock import quoted, read_instant, to_wire, truncate_to_ms, why_not_said_at, wire_time
+from ..storage.clock import read_instant, to_wire, wire_time
 from ..storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 from ..storage.texts import Text
 
@@ -174,20 +174,6 @@ def fingerprints_of(fields: Mapping[str, Any], role: object, text: str, created_
     if created_at:
         times.append(to_wire(created_at))
     return tuple(dict.fromkeys(fingerprint_of(time, role, text) for time in times or [None]))
-
-
-def why_undated(fields: Mapping[str, Any], created_at: datetime, zone: tzinfo) -> str:
-    """
-    Return why the time of a message is not its writer's but that of its arrival; "" where there was none, or it is theirs.
-
-    A person who corrects createdAt, and deletes createdAtFound where that can't be read, has dated it.
-    """
-    reason = fields.get("createdAtFound")
-    read = None if reason is None else read_instant(reason, zone)
-    if reason is None or (read and truncate_to_ms(read) == created_at):
-        return ""
-    # one that was too far ahead, or that an older recalld could not read
-    return why_not_said_at(reason, zone, created_at) or Text("{value} could not be read when it came", value=quoted(reason))
 
 
 def parse_history(data: bytes, zone: tzinfo) -> History:

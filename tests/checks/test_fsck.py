@@ -1,4 +1,4 @@
-"""fsck accounts for every message; and what is said of files in another encoding, and of times that can't be read, and what mends it."""
+"""fsck accounts for every message; and what is said of files in another encoding, and what mends it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import subprocess
 
 import pytest
 
-from recalld.supervisor.checks.fsck import Ledger, accept_times
+from recalld.supervisor.checks.fsck import Ledger
 from recalld.supervisor.checks.memory import dropped, encodings, history
-from recalld.supervisor.checks.table import examine
 from recalld.supervisor.storage.clock import to_wire
 from tests.world import WITHOUT_MODEL, World, message, talk
 
@@ -131,38 +130,6 @@ def filed(world: World) -> World:
     world.write([*talk("2026-01-31T09:00", 2), said("11/10/2025"), said("12/10/2025", "x2", "我也对虾过敏。")])
     world.settle()
     return world
-
-
-def told(world: World) -> list[str]:
-    return [str(one) for one in world.verdict()[0][1:]]
-
-
-def test_doctor_calls_times_that_cannot_be_read_odd_and_names_the_command(filed):
-    (found,) = [one for one in examine(filed.look(), None) if "times" in one.why]
-    assert (found.check, found.state, found.mend) == ("files", "odd", "recalld fsck --accept-times")
-    assert filed.verdict()[1]
-    assert filed.fsck().is_well
-
-
-def test_status_is_silent_of_times_that_a_person_has_accepted(filed):
-    assert accept_times(filed.ws) == 2
-    assert told(filed) == []
-    assert accept_times(filed.reopen().ws) == 0
-    filed.ws.journal.compact()
-    assert told(filed.reopen()) == []
-    filed.add(said("11/12/2025", "x3", "那天又疼了。"))
-    filed.settle()
-    assert told(filed)[0].startswith("the times of messages can't be read (1)")
-
-
-@pytest.mark.parametrize("raw", [{}, {"createdAt": None}, {"createdAt": "2026年1月30日 9:00"}, {"createdAt": 1769734800}])
-def test_status_is_silent_where_no_time_was_given_or_it_could_be_read(world, raw):
-    world.reopen(WITHOUT_MODEL)
-    world.write([{"id": "x1", "role": "user", "text": "我对花生过敏。", **raw}])
-    world.intake()
-    assert told(world) == []
-    world.settle()
-    assert told(world) == []
 
 
 def test_session_has_a_message_once_at_the_time_that_a_person_put_right(filed):

@@ -236,7 +236,7 @@ OF_MEMORY = {
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
     *(machine.writable, machine.links, machine.left_over, machine.disk, services.sources, model.tasks, model.meaning),
-    *(memory.undated, memory.quarantine, memory.long_term, memory.forgetting, memory.taken_out, memory.newer_format),
+    *(memory.quarantine, memory.long_term, memory.forgetting, memory.taken_out, memory.newer_format),
 }
 
 

@@ -71,9 +71,6 @@ def fsck(
     call: Call,
     repair: Annotated[bool, Option("--repair", "mend what can be mended; no byte goes without a copy")] = False,
     accept: Annotated[Path | None, Option("--accept", "a dated file whose missing messages you no longer want")] = None,
-    accept_times: Annotated[
-        bool, Option("--accept-times", "messages whose time can't be read belong to the day they came")
-    ] = False,
     report: Annotated[bool, Option("--report", "report what is wrong to status, log, care.on_trouble")] = False,
 ) -> int:
     """Account for every message; 65 when one is lost or a file is damaged."""
@@ -87,8 +84,6 @@ def fsck(
     mended: dict[str, object] = {}
     if accept:
         mended["accepted"] = call.perform("accept", file=accept)
-    if accept_times:
-        mended["acceptedTimes"] = call.perform("accept_times")
     if repair:
         mended["repaired"] = wire(asdict(call.perform("repair")))
     wrong: list[str] = []
