@@ -1,7 +1,5 @@
 """Fixtures of all suites; the workspace itself is in world.py."""
 
-from __future__ import annotations
-
 import gc
 import os
 import re

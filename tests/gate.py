@@ -4,8 +4,6 @@ The gate without the rules that compare an answer with its material, for the pro
 Their models say a few words, on purpose, so that a state is small; what the gate refuses is tested in tests/summaries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch

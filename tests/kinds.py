@@ -1,7 +1,5 @@
 """What can have the name of a file and be none, or another one: planted by tests in its place."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

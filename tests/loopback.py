@@ -1,7 +1,5 @@
 """A web server on loopback that serves from a thread of its own: the ground of the servers that stand in for models."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import socket

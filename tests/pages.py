@@ -4,8 +4,6 @@ The pages configuration.md, events.md and rest.md of docs/reference, which are m
     python -m tests.pages
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """What the documents promise exists, and what exists is in the documents, in both languages; their examples are parsed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

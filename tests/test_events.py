@@ -1,7 +1,5 @@
 """log.jsonl: one object a line, rotated by size and by day, a lasting state reported once."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import json

@@ -8,8 +8,6 @@ and that succeed; those with services of systemd or with root are run by tests/b
 `pytest tests/test_examples.py --update-golden` writes into the pages what was printed; read the difference.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

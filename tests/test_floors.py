@@ -5,8 +5,6 @@ The order of the packages, and that there is no cycle, are contracts in pyprojec
 """
 
 # ruff: noqa: SIM905 - a table of words is read, not a literal of quotes
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """The house stays easy to read: sizes of modules and functions, names of tests, no references to documents that a reader does not have."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts: complete in both languages, and made in the language of who asks."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -4,8 +4,6 @@ The texts of the source as gettext has them, and `python -m tests.texts`, which 
 New texts come into the file without their Chinese, and those that nothing uses any more leave it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Messages, files and summaries as values, for the tests of the pure rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """`append`: a message is durable before its id is returned, whatever another program does next."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

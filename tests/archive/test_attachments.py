@@ -1,7 +1,5 @@
 """Pictures and files on their way from history.json to a dated file: their bytes are kept once, and nothing is lost of them."""
 
-from __future__ import annotations
-
 import base64
 import json
 import stat

@@ -1,7 +1,5 @@
 """What the dated files no longer hold: a day that is gone, a file that ends early, a message that a person deleted or edited."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a person does to dated files by hand, and what follows: in answers, in summaries, and in what `forget --removed` means."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace

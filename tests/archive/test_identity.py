@@ -4,8 +4,6 @@ The id and the time of a message whose writer gave none, and the place of one th
 Below, programs that give an id to other words: what was met under it before is archived too, and a growing answer only once.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import replace

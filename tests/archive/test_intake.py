@@ -1,7 +1,5 @@
 """Intake: a new message gets an id, is recorded in the journal, and is reinserted if another program loses it."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

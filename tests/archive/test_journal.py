@@ -1,7 +1,5 @@
 """The seen journal: which messages were met, where their text is, and which of them another program has lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

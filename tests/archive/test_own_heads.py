@@ -1,7 +1,5 @@
 """What a person adds to the head of a dated file, and what editors and formatters make of it: it is whole, and stays as they saved it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

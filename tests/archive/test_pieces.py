@@ -1,7 +1,5 @@
 """What synchronisers bring: a workspace in pieces, and copies of our files, which are never memory a second time and never touched."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """When an archive run is due, what it takes, which dated file each message goes to, and its flag, by the files alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any

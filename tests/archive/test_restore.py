@@ -1,7 +1,5 @@
 """A history.json that can't be read: kept, reported, left to its owner, and rebuilt from what is known."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

@@ -1,7 +1,5 @@
 """The archive run: every due message is written, word for word, to the dated file of its day; and what a crash left is tidied up."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The slug in the name of a dated file."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 

@@ -1,7 +1,5 @@
 """What must hold once all due work is done: nothing is left over, and every memory is in its place."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date, datetime

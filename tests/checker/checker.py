@@ -5,8 +5,6 @@ It is given the files, what was acknowledged to writers, the time, and what peop
 none when all is well. Source: docs/reference/protocol.md, 3 to 6.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ The formats of a workspace, read a second time and in another way, so that the c
 Written from docs/reference/protocol.md and from what the files look like. A reader here is strict: what it can't read is a fault.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The files of a workspace, read strictly: every machine file parses and comes to its end."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What stands in the files against what was said: none more often, none with other circumstances, none in another order."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence

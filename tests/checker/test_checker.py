@@ -1,7 +1,5 @@
 """The judge: silent about a good workspace, and it sees each kind of fault that no mutant of tests/crash shows."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

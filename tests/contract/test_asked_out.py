@@ -1,7 +1,5 @@
 """Nothing private can be asked out of a group: with and without a private memory beside, every answer is the same, byte for byte."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

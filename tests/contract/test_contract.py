@@ -1,7 +1,5 @@
 """Every operation says the same through Python, the command with and without a supervisor, the socket, REST and MCP."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """Messages of a conversation, and models that answer for a summary."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

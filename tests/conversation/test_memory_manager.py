@@ -1,7 +1,5 @@
 """MemoryManager and TaskMemory: the rounds of 004 to the letter, and a conversation that loses nothing whatever its model does."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

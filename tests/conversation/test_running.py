@@ -1,7 +1,5 @@
 """The running summary's rule: when a conversation is summed up, what stays, and what is sent; all of it pure."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 

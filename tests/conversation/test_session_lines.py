@@ -1,7 +1,5 @@
 """A session as one long-term line: what is summed up, what it is called, and how often; then what overflows its history."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC
 

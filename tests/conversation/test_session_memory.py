@@ -1,7 +1,5 @@
 """The running summary of a session: where it continues, what it costs, and that no message is in it twice or nowhere, by any clock."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import timedelta

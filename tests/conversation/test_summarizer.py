@@ -1,7 +1,5 @@
 """ConversationSummarizer: a conversation becomes one line, or nothing is lost and the reason is told. MessageAnalyzer: as in 000."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import re

@@ -8,8 +8,6 @@ is `tests.machine`. Prints a line a part, and what fails, shortest case first; e
 written down as it ends, and a run goes on after the last one in the file.
 """
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import sys

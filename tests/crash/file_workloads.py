@@ -1,7 +1,5 @@
 """What the adversary does to files beyond the pipeline: a small workload for each, and what must hold after it."""
 
-from __future__ import annotations
-
 from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime

@@ -5,8 +5,6 @@ The calls of a disk are in `model_disk.py`; here is what they are made of, and w
 plant, acknowledge.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat as modes

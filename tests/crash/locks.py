@@ -5,8 +5,6 @@ Breaking one loses nothing on the model, where one process runs at a time; so ev
 explorer counts it as a violation.
 """
 
-from __future__ import annotations
-
 import re
 
 #: At most one of these is held at a time, but for inbox + history; taken in this order.

@@ -12,8 +12,6 @@ In all of them a rename is atomic: the old name never ends without the new one. 
 few, else drawn by the seed, with nothing-kept and all-kept always among them.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

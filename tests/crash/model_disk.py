@@ -7,8 +7,6 @@ operation), armed (`crash_at`: the process dies before that operation and every 
 says `loss.py`. Inode numbers and times come from a counter, so equal runs are equal to the byte.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -5,8 +5,6 @@ A step is left out, done in another way, or has another text in its source; whoe
 is safe by two layers, both are taken away.
 """
 
-from __future__ import annotations
-
 import inspect
 import multiprocessing
 import sys

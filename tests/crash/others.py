@@ -1,7 +1,5 @@
 """Workloads of other programs: they drop in, talk meanwhile, write without the lock, strip names and destroy."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Sequence

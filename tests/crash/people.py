@@ -1,7 +1,5 @@
 """Workloads of people: they edit and delete what recalld has written, and keep files of their own beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

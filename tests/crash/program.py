@@ -1,7 +1,5 @@
 """The whole of recalld over one disk of the model: a supervisor and a worker in one thread, as the explorer runs them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

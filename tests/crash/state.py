@@ -5,8 +5,6 @@ Everything is replaced, never changed in place, so that a snapshot is three shal
 (the disk interface can't truncate), so `durable` bytes of a file's data are what a power loss is sure to leave.
 """
 
-from __future__ import annotations
-
 import stat as modes
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Workloads of the flow itself: what is said is archived, ripens, is told, moves, leaves history.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import ClassVar

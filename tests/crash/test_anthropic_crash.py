@@ -1,7 +1,5 @@
 """Anthropic's memory tool under the crash explorer: what was answered is done, and what it replaced or deleted is kept."""
 
-from __future__ import annotations
-
 import errno
 import itertools
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Single files under the crash explorer: after any crash a file is the old or the new one, and acknowledged data is there."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Sequence
 

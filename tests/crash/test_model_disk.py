@@ -1,7 +1,5 @@
 """The model disk answers as the disk of this machine does, and forgets what a machine forgets in a power cut."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 import stat as modes

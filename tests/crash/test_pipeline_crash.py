@@ -1,7 +1,5 @@
 """The pipeline under the crash explorer: a share of `python -m tests.crash`, and proof that it finds mutants."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 

@@ -1,7 +1,5 @@
 """The file turn under the crash explorer: whenever the machine dies, each input is answered once, with its question in one write."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

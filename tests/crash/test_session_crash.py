@@ -1,7 +1,5 @@
 """Overflow, `summarize` and the running summary under the crash explorer: whenever the machine dies, each message is told once."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

@@ -1,7 +1,5 @@
 """Workloads of the hand-off and of what recalld keeps for itself: failures, two workers, the journal, the turns."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A workload: one thing that happens to a settled disk, what is promised meanwhile, and how the outcome is judged."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Mapping, Sequence

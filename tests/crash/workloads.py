@@ -1,7 +1,5 @@
 """Every workload there is; what each does stands in its module."""
 
-from __future__ import annotations
-
 from tests.crash import others, people, talking, working
 from tests.crash.workload import Workload
 

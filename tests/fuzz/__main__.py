@@ -7,8 +7,6 @@ the part goes on behind it. Prints the counts; what fails, by its seed, ends the
 parts that stand there; each part is 2,000 cases.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import resource
 import shutil

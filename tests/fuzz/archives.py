@@ -1,7 +1,5 @@
 """Hostile archives for `backup verify` and `backup restore`."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

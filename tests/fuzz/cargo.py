@@ -1,7 +1,5 @@
 """What passes through a pool, spoiled: on its way, where it can't be opened, and inside, by a worker that was taken over."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from datetime import UTC, date, datetime

@@ -4,8 +4,6 @@ A whole workspace with one to three of its files turned into rubbish, and then a
 Whatever stood in a file before stands in one afterwards; a person's own files are as they were; nobody hears of a bug.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

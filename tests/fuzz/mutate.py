@@ -1,7 +1,5 @@
 """Rubbish with a seed: bytes as crashes, editors, foreign programs and people leave them."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

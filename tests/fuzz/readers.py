@@ -4,8 +4,6 @@ Every reader of bytes or texts that come from outside, with something it reads w
 Each is run as the product runs it; what it gives back must be fit for what is done with it next.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import zlib

@@ -1,7 +1,5 @@
 """A small share of the fuzzing, other cases than those of the long runs; all of it is ``python -m tests.fuzz``."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fuzz.lives import live, template

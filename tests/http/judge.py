@@ -4,8 +4,6 @@
     python -m tests.http.judge PATH-OF-SCHEMATHESIS [ITS ARGUMENTS]
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

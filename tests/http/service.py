@@ -1,7 +1,5 @@
 """The HTTP service over a workspace of tests: real uvicorn on loopback, in a thread of this process."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

@@ -1,7 +1,5 @@
 """The service as `recalld run` starts it: a port in recalld.toml, `recalld open`, `status`."""
 
-from __future__ import annotations
-
 import json
 import socket
 import urllib.request

@@ -1,7 +1,5 @@
 """Who may ask over HTTP: token and cookie, Host and Origin."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The REST service of 000, to the letter, every operation at /api/NAME, and the description of all of it."""
 
-from __future__ import annotations
-
 import json
 
 import jsonschema

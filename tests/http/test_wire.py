@@ -1,7 +1,5 @@
 """What the service does with bytes that no well-behaved client sends, and while the disk refuses."""
 
-from __future__ import annotations
-
 import errno
 import threading
 import time

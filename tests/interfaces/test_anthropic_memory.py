@@ -1,7 +1,5 @@
 """Anthropic's memory tool: its commands, what they may not touch, and what is kept."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The Python API: the same steps as the commands, over the same files."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

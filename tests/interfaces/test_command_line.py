@@ -1,7 +1,5 @@
 """What words of a command line mean, which are refused, and what commands say to people in both languages (docs/reference/cli.md)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """`connect` and `disconnect` on odd settings files: what is put in, that everything else stays, and that it goes again."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

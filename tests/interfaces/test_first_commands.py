@@ -1,7 +1,5 @@
 """What a new user types first: a workspace by its path, a message with a password, a command that has left or has another name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

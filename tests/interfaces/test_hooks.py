@@ -1,7 +1,5 @@
 """What a client's event does: what is kept, what the client reads, and what is left alone."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

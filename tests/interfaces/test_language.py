@@ -1,7 +1,5 @@
 """In which language commands and tools answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from recalld.supervisor.host.lock import supervisor_lock

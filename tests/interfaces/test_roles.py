@@ -1,7 +1,5 @@
 """The role of a message: what a command and Python refuse, what is meant by other names, and what other programs write."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Who listens, in every door: no word of one talk in another, whoever asks, by search, exact lines, command or injection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """configs/memory.yaml: 002's keys, and what is refused. It needs no LlamaIndex."""
 
-from __future__ import annotations
-
 import pytest
 
 from recalld.supervisor.interfaces.llamaindex import load_memory_config

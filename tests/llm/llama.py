@@ -1,7 +1,5 @@
 """llama.cpp's server with a real, if small, model, as script/test-llm sets both up."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -4,8 +4,6 @@ llama.cpp's server from the package xllamacpp, on loopback, until it is ended: p
 It has one slot, and two threads unless it is told another number, as on a small machine. It runs in an environment of its own, which script/test-llm makes.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -5,8 +5,6 @@ Every request is answered by an act: a text that streams well, or one of the way
 and requests at once, keeps what was asked, and notices when a client went away.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

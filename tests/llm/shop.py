@@ -1,7 +1,5 @@
 """A workspace whose model is a scripted server: tasks for the worker, and the worker as a process."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The worker as a process: killed, terminated, suspended, run twice, and given material that contains instructions."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

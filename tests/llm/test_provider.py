@@ -1,7 +1,5 @@
 """The OpenAI provider with its real client, against a server that fails in every way that servers do."""
 
-from __future__ import annotations
-
 import traceback
 from dataclasses import replace
 

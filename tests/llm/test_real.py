@@ -5,8 +5,6 @@ What is shown is the wire: streaming, time-outs, cancellation, overflow. The wor
 nothing, and are not looked at.
 """
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """A call for a session counts as that of a task does: its tokens, the day's cap, and the provider's pause."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Supervisor, worker and a scripted server together, with a cranked clock: what failures cost, and how they end."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """A task from the queue to its result, with a model: prompts, quoting, splitting, pieces, usage."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from datetime import timedelta

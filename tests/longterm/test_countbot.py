@@ -1,7 +1,5 @@
 """The rows of CountBot's own table of tests (000), each with its texts word for word, and the section of the system prompt."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The long-term file: what a write leaves as it was, what is refused, and what a line is named."""
 
-from __future__ import annotations
-
 import hashlib
 import stat
 from pathlib import Path

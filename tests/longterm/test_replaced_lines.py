@@ -1,7 +1,5 @@
 """Lines that are no longer true: how they end, what is refused, and that they are shown only where the past is asked for."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Real Chromium, as a reader of the page uses it; what it asks for elsewhere, and what its policy reports, is kept."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page in Chromium: entered, read by mouse and by keyboard, live, edited beside others, and attacked by what is stored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

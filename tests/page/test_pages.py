@@ -1,7 +1,5 @@
 """The pages as a browser without scripts gets them: whole, in both languages, with every stored word as text; forgetting by form."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import re

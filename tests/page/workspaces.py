@@ -1,7 +1,5 @@
 """Workspaces that pages are shown of: one that was lived in, and one in which everything that is stored attacks its reader."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

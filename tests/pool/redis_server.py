@@ -1,7 +1,5 @@
 """A real redis-server on a free port of this machine, which a test may kill, freeze, empty and start again."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The courier against a pool in memory that loses, repeats, reorders and forgets at every call."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The how-to "a pool of workers", followed with a real redis-server, and a model's server of the tests; both languages say the same."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """pool.toml: what is wrong in it is one sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from recalld.supervisor.storage.errors import BadConfig

@@ -1,7 +1,5 @@
 """The pool on a real redis-server: what is wrong with it is told in a sentence, and faults lose nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pool over TLS, as between machines: a real redis-server with a certificate of its own, and the user of the how-to page."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ Each backup has to pass `backup verify` and to hold every message that was ackno
 of its messages stands in one dated file, and the supervisor finds nothing to mend.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

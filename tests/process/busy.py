@@ -5,8 +5,6 @@ It is the ground of the storms, the backups and the power cuts. The checker shar
 threads: who keeps feeders calls `feed` and `collect` now and then.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

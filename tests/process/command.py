@@ -1,7 +1,5 @@
 """The command as people start it: a process, its arguments, what it prints; and a supervisor that answers at its socket."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

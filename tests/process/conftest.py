@@ -1,7 +1,5 @@
 """Workspaces that commands are started in."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A person at an editor that saves by rename: a summary, memory.md and a note of one's own have to hold what was saved last."""
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

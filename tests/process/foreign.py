@@ -4,8 +4,6 @@ Programs of other people that keep history.json: what they do to it, with none o
 Run as a script it is such a program, for flock(1) to hold the lock around: ``flock LOCK python foreign.py HISTORY PREFIX FROM COUNT``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -5,8 +5,6 @@ Every child runs the very code of `recalld`, with its own environment, signals a
 starts is a fork as well. Call `warm` first, in a process that has no threads yet.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

@@ -9,8 +9,6 @@ Who takes the lock loses nothing. What the ninth rewrites away is put back, if r
 `recalld append` or the Python API, and of other programs' what the supervisor has seen; the rest is counted as `unmet`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

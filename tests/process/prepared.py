@@ -7,8 +7,6 @@ of a supervisor that is stopped start a new one (`Command.start`), and so does e
 (tests/test_examples.py).
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json

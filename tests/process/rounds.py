@@ -1,7 +1,5 @@
 """A long run in parts: each part that is done is a line in a log, so that a run which was cut off goes on where it stopped."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

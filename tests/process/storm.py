@@ -7,8 +7,6 @@ Every id that a writer was given back must stand, word for word, in exactly one 
 last. Same seed, same kills in the same order; the moments are the machine's.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

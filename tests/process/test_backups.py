@@ -1,7 +1,5 @@
 """The commands of backups leave nothing where they are ended on the way, and what they say is in the golden corpus."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile

@@ -1,7 +1,5 @@
 """The command line as processes: exit codes, output and errors, in any locale, into any kind of output."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What shells complete with the scripts of `recalld completion`; of each only where it is installed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@
 What needs no process and no server is a fault of tests/checks/test_table.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

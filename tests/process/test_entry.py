@@ -1,7 +1,5 @@
 """A message that a command hands to a supervisor is added once, whatever ends or stops meanwhile."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

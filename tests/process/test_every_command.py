@@ -1,7 +1,5 @@
 """Each command once: it ends well, and answers `--json` with the keys that it has for good."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Final

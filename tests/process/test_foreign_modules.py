@@ -1,7 +1,5 @@
 """A user's own modules named as ours are never run, and work beside ours."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

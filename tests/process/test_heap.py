@@ -1,7 +1,5 @@
 """The memory of a long-running supervisor: what threads have freed is returned, not kept in a pool of each."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`recalld hook` as a client runs it: it never blocks a prompt, never prints a fault, and loses no words."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

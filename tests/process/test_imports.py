@@ -4,8 +4,6 @@ What hooks and turns wait for: the modules that a command loads, with a supervis
 Not by time, which is the machine's: a module that is not loaded costs nothing anywhere. The times stand in docs/explanation/benchmarks.md.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`recalld model test`: one question to the configured model, and what came of it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

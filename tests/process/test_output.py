@@ -1,7 +1,5 @@
 """Who reads the output may stall, go away or be a full disk: the work goes on, and what ends by a fault says so."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

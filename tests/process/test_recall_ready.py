@@ -1,7 +1,5 @@
 """A real supervisor keeps recall ready: what is saved or added is found at once, an input has its context in turns/."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A supervisor as a process, to which the system refuses something: it goes on with the rest, says so once, and ends when told."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

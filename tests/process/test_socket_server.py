@@ -1,7 +1,5 @@
 """The supervisor's socket: after any request the next one is served, and a silent supervisor delays a turn only briefly."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

@@ -1,7 +1,5 @@
 """A small share of each suite with processes of its own, and of its control: recalld made careless has to be found out."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The bytes of pictures and files: found in the messages of every provider, taken out, and put back as they were; and named in lines."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import hashlib

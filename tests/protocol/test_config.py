@@ -1,7 +1,5 @@
 """The configuration: the documented keys and numbers, what is accepted, what is refused and with which message."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import timedelta

@@ -4,8 +4,6 @@ Every key of the configuration is read, and changes something that can be seen f
 Shown here are keys that no other test sets.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A dated file: the messages of a day, word for word, read back to the same messages."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any

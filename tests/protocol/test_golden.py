@@ -5,8 +5,6 @@ A folder of tests/golden/workspaces is as its format left it: made when that was
 every one, and refuses what a newer recalld wrote. Its name is the format of the seen journal.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace

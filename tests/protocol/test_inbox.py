@@ -1,7 +1,5 @@
 """inbox.json, read as tolerantly as other programs write it (docs/reference/protocol.md, 2 and 7)."""
 
-from __future__ import annotations
-
 import json
 from zoneinfo import ZoneInfo
 

@@ -1,7 +1,5 @@
 """Calls to the model, each recorded before it is made; the prompts by the names of CountBot, and those of a workspace."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from importlib import resources

@@ -1,7 +1,5 @@
 """The marks `#shared` and `#pin`: what has them, and that a machine's change sets none."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

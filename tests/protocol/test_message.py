@@ -1,7 +1,5 @@
 """A message of history.json: read tolerantly, changed only in the fields of recalld, written back as it was found."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo

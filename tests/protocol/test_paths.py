@@ -1,7 +1,5 @@
 """The paths of a workspace, the names of its files, the summary period of a day, and where a workspace may be."""
 
-from __future__ import annotations
-
 import os
 from datetime import date, timedelta
 from pathlib import Path

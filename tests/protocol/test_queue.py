@@ -1,7 +1,5 @@
 """The tasks of a workspace: queue, running, results, each step one rename, and the waits after a failure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A summary file: the text of a worker, its sources, and a person's bytes, which stay an exact prefix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reader of tars: what other programs pack is read, and no header leads it backwards, far away or round in a ring."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """Task and result: the two JSON files between supervisor and worker."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Values that other programs may put into a file: any JSON, any Unicode, messages of any shape."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import strategies as st

@@ -6,8 +6,6 @@ What clients ask with their own libraries: run with the Python of an environment
 BASE_URL ends with /v1. It imports nothing of recalld.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

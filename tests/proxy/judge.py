@@ -7,8 +7,6 @@ Each client asks the server itself, and then through the proxy. What the server 
 value, once the block is taken out, and so are the headers; then what is kept is looked at.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

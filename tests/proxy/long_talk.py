@@ -7,8 +7,6 @@ The client sends its whole history each time. Shown are the largest request that
 beginning are in a request that asks for them, and how many turns are in dated files exactly once.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """A model's server on loopback that answers with bytes of the test, and keeps what it was sent, to the byte."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

@@ -1,7 +1,5 @@
 """A client that goes away, at whatever byte, takes the request to the model's server with it."""
 
-from __future__ import annotations
-
 import json
 import socket
 import struct

@@ -1,7 +1,5 @@
 """The three protocols: where memory goes in each, what is the question, and what is the answer."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A turn through the proxy: what the model's server gets, what comes back, and what is kept."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """A request that does not fit the model's window: memory gives way first, then whole turns are cut."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

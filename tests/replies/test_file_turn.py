@@ -1,7 +1,5 @@
 """The file turn: what waits in inbox.json is answered once, behind its question (docs/reference/protocol.md, 7.8)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One look further (003: Teller and Planner): what it may do, how it ends, and that no stored text can ask for one (7.9)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The rules of answers: what is a request, what may be remembered, which input has an answer (protocol.md, 7.8 and 7.9)."""
 
-from __future__ import annotations
-
 import pytest
 
 from recalld.supervisor.protocol.inbox import parse_inbox, without_inputs

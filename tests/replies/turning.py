@@ -1,7 +1,5 @@
 """A workspace that answers by itself: its file turns, a worker and a scripted model, step by step in one process."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -7,8 +7,6 @@ Prints a line a life, the seed and day of what does not hold and what happened b
 each life is written down as it ends, and a run goes on after those that stand there.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import sys
 import traceback

@@ -5,8 +5,6 @@ tantivy writes for itself, so `.recalld/index/` is a real folder; it can be dele
 promised. Times come from the simulated clock. *refuse* lets calls fail while the disk is full, broken or forbidden.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections import deque

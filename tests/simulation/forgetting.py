@@ -1,7 +1,5 @@
 """A person who takes words back, some times a month; from then on they are in no file and no answer, whoever writes them again."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator

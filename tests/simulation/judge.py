@@ -1,7 +1,5 @@
 """What must hold on every simulated day, and what at last: the checker, recall, the clockwork, a person's bytes."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """A model that answers, and fails in every way that models and their servers fail; what it does is drawn by the seed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from random import Random

@@ -5,8 +5,6 @@ Each is drawn for a run and keeps what it has said. None takes the lock, and non
 promised from when a whole round has met it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

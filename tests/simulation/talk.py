@@ -1,7 +1,5 @@
 """What is said: both languages, several chats, odd and huge texts, each with words of its own by which it must be found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random

@@ -1,7 +1,5 @@
 """Faults that the simulated years found in the product, each in its smallest form."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """A share of `python -m tests.simulation`, and proof that its judges notice what is wrong."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ The clockwork, watched from outside: no try before its time, no more calls than 
 It has the waits of docs/reference/protocol.md, 3 as a table of its own and goes by events and calls alone.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The course of simulated years: talk, trouble and repair, drawn by a seed, judged every day; at last everything settles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

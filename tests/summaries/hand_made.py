@@ -1,7 +1,5 @@
 """The hand-made answers of tests/summaries/answers, each with the material that it answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC

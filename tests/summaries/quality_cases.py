@@ -4,8 +4,6 @@ What models and gateways hand back instead of a summary, and what honest summari
 BAD: name, text, the reason it is given, and what else the gate is told. GOOD: name, text, and what else it is told.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Final
 

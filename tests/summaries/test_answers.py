@@ -1,7 +1,5 @@
 """What the gate says of two hundred answers, made by hand without a look at its rules (tests/summaries/answers/README.md)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

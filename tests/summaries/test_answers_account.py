@@ -1,7 +1,5 @@
 """What became of a model's answers, as `status` says it."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from functools import partial

@@ -1,7 +1,5 @@
 """Collecting results: judged, written beside the originals, and only then removed from the queue."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """What stands as the summary of a day or a month while its model is waited for, and where no model is asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from recalld.supervisor.archive.coverage import prunable

@@ -1,7 +1,5 @@
 """Which text of a worker may become a summary; the texts are in quality_cases.py."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Which summaries are due: days that are no longer recent, months that have closed, what a late file changed; what failed waits."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 

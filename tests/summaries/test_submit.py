@@ -1,7 +1,5 @@
 """Submitting: due days and closed months become tasks, and covered files move to originals/."""
 
-from __future__ import annotations
-
 import pytest
 
 from recalld.supervisor.storage.errors import BadRequest

@@ -5,8 +5,6 @@ Prints each violation and one line at the end; exits with 1 when there was any. 
 Without strace, or where it is refused, it says so and exits with 0.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import random

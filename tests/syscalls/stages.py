@@ -4,8 +4,6 @@ The stages of a message's way that are swept: what lies there, which command is 
 Together they are all of it: met and archived, summarised by the worker, taken in and moved, and added in the first place.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

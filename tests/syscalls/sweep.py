@@ -4,8 +4,6 @@ The sweep: every call of a stage made to fail in turn, or to be the last; then e
 A case names its stage, its fault and its call, and is run by whichever of the processes is free, over a copy of its own.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

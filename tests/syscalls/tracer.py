@@ -6,8 +6,6 @@ silently do not fire. Counting is strace's: the n-th call of one name in one thr
 """
 
 # ruff: noqa: SIM905 - a table of words is read, not a literal of quotes
-from __future__ import annotations
-
 import os
 import re
 import shutil

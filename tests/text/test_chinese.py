@@ -1,7 +1,5 @@
 """Chinese words: those of jieba, and the same from traditional and simplified characters."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Numbers, days and times in their spellings: each row of the table is one fact."""
 
-from __future__ import annotations
-
 import pytest
 
 from recalld.supervisor.text.comparing import figures

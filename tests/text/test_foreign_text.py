@@ -1,7 +1,5 @@
 """Text of others: what a terminal would obey is shown, and a name that could lead out of its folder leads nowhere."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The language of a text is that of most words, and what has nothing but courtesies is small talk."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

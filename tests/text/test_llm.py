@@ -1,7 +1,5 @@
 """What a model reads: its tokens are estimated, and a long text is read piece by piece, every word once; and what it said."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

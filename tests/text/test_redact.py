@@ -5,8 +5,6 @@ Rules of former versions were made from the lists; those in `secrets/fresh` were
 was mended by them afterwards: a bar against getting worse, no measure of new sentences.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where a text is cut: outside grapheme clusters, within a length, around the words that matter."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import accumulate, takewhile
 

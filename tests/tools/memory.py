@@ -1,7 +1,5 @@
 """A memory for the tools: long-term lines, a day of talk, a note, and a group that listens to none of it."""
 
-from __future__ import annotations
-
 from tests.world import World, message
 
 #: Line 6 is blank, line 7 is a person's own Markdown.

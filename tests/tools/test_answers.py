@@ -1,7 +1,5 @@
 """What the tools answer: three endings, exact lines, one cut, and nothing of another talk."""
 
-from __future__ import annotations
-
 import inspect
 import os
 

@@ -1,7 +1,5 @@
 """The definitions of the tools, in the forms that models' APIs take."""
 
-from __future__ import annotations
-
 import jsonschema
 import pytest
 

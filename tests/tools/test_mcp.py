@@ -1,7 +1,5 @@
 """`recalld mcp`: what a client is offered, who listens, and a wire that is broken or cut."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What somebody waits for: done before days and months, on a slot of its own, and given up once nobody waits."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The lease of a running task: renewed by touching its file, lost to whoever touches it later."""
 
-from __future__ import annotations
-
 import errno
 import threading
 

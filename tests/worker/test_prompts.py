@@ -1,7 +1,5 @@
 """Material as a model reads it: whole, quoted, split to size, and unable to imitate anything else."""
 
-from __future__ import annotations
-
 import re
 from zoneinfo import ZoneInfo
 
