@@ -1,7 +1,5 @@
 """Random sequences of commands, our tool over a new workspace, and what it does differently from the SDK's, with the reason."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from random import Random

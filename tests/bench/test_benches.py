@@ -1,7 +1,5 @@
 """Each benchmark begins as its first lines say, its questions can be answered, and a short form of it keeps what it promises."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The facts written by hand for bench/summaries.py: each is found where it was said, and most in an extract, which invents nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.facts import FOLDER, Day, Story, score, stories

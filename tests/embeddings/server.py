@@ -5,8 +5,6 @@ It runs in an environment of its own (script/test-embeddings), and imports nothi
 what is a question: `query: ` or `passage: ` is part of the text, as with any other server of it.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

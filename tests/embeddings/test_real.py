@@ -4,8 +4,6 @@ Hybrid recall with a real, small model: script/test-embeddings sets it up.
 Shown are the wire, and the worth: 40 questions of our own over workspace/ that share no word with their answer. The figures are in docs/explanation/benchmarks.md.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

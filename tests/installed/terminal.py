@@ -1,7 +1,5 @@
 """A terminal of a user of the booted machine, and what the pages say that they type into it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

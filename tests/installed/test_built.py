@@ -1,7 +1,5 @@
 """The wheel and the sdist that `script/release` makes, each installed in an environment of its own and used; and its notes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

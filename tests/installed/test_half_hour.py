@@ -1,7 +1,5 @@
 """The first half hour of a new user of a clean Debian, with README and tutorial alone, in both languages: script/test-install."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

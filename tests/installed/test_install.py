@@ -1,7 +1,5 @@
 """Each way to install recalld that the page shows, typed from it by a new user of a clean Debian: script/test-install."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ It runs in parts of a hundred examples, each with a seed of its own. With ``--lo
 run goes on after the parts that stand there. What fails is told with its seed; ``--only SEED --shrink`` makes it short.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import sys
 import traceback

@@ -5,8 +5,6 @@ After every step the checker looks at the files as they lie; at the end of every
 everything is at rest. The world and its acts are those of the simulated years.
 """
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path

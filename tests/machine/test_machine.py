@@ -1,7 +1,5 @@
 """A share of `python -m tests.machine`, and proof that it finds a product with one wrong step."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Operations are named as text, which mypy does not read: each call in the product has arguments that its operation takes."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

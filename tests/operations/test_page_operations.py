@@ -1,7 +1,5 @@
 """The operations that a page shows a memory by: days, summaries, sessions and health."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Old dated files go to trash/ where a model's summary covers them: nothing else does, nothing is lost, and it can be undone."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The diary has a plain line for each act on memory, and an act can be taken back as long as nothing was built on it."""
 
-from __future__ import annotations
-
 import random
 import re
 import stat

@@ -9,8 +9,6 @@ Prints each violation and one line at the end; exits with 1 when there was any. 
 there is no root, no loop device or no way to cut, it says so and exits with 0.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

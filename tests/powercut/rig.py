@@ -4,8 +4,6 @@ A file system in a file, and the plug to pull: FS_IOC_SHUTDOWN stops it at once,
 Works as root, in a mount namespace of its own, so that nothing is left mounted whatever becomes of the process.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -8,8 +8,6 @@ What the crash explorer can find is in its own rows (`python -m tests.crash --mu
 in whatever module it is; one whose text is nowhere, or twice, is an error: whoever changes a mend changes its row.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

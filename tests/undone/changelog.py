@@ -1,7 +1,5 @@
 """Faults of the list "Fixed" of CHANGELOG.md, put back: of a hundred drawn by lot (seed 47) of 275, some whose mend is one place."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 

@@ -1,7 +1,5 @@
 """A share of `python -m tests.undone`: every row undoes something, and one is found out."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.undone.__main__ import ROOT, ROWS, main, places, sources
