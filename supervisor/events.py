@@ -97,7 +97,6 @@ EVENTS: Final[Mapping[str, str]] = {
     "index_made": msgid("the index was built: there was none"),
     "index_damaged": msgid("the index can't be read; the turn goes on, and the index is rebuilt"),
     "file_unread": msgid("files of memory can't be read or are too large; they are not searched"),
-    "copy_found": msgid("there are copies of dated files or summaries; they are not memory, and are left as they are"),
     "recall_failed": msgid("a turn got less memory than there is, or none: something could not be read, or it took too long"),
     "backend_failed": msgid("memories can't be found by meaning; their words alone are searched"),
     "backend_back": msgid("memories are found by meaning again"),
@@ -124,8 +123,6 @@ _WARNINGS: Final = frozenset(
 )
 #: After these events each state that lasts is reported again.
 _FRESH: Final = frozenset({"started", "config_taken"})
-#: Events of what is no fault; a new process does not report them again.
-_KNOWN_FOR_GOOD: Final = frozenset({"copy_found"})
 #: Bytes at the end of the log that are searched for an event of another process, and for the states that last.
 _TAIL_BYTES: Final = 10_000
 _STATES_BYTES: Final = 200_000
@@ -231,7 +228,7 @@ class Events:
         for name, _, logged in newest_events(self._path, _TAIL_BYTES):
             if name == event["event"]:
                 return {"event": name, **logged} == event
-            if name == cleared or (name in _FRESH and event["event"] not in _KNOWN_FOR_GOOD):
+            if name == cleared or name in _FRESH:
                 return False
         return False
 

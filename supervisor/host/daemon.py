@@ -5,9 +5,9 @@ The supervisor of one open workspace, which does a round when something has chan
 error is reported with those of the next round, which tries the step again. Both are called in the job of the rounds, sooner
 after a file event. Each background job has a thread of its own, and a supervisor at rest gives back what it needs not.
 
-Between two rounds everything is in the files, except two waits: after the disk refused a write, and after the clock was set. A
-clock that is set ahead makes days look old and waits look over: days that have not ended would be summarised and paid for, and
-nothing can undo that. So for a while after a jump of the clock no step begins that depends on age.
+Between two rounds everything is in the files, except the wait after the clock was set. A clock that is set ahead makes days
+look old and waits look over: days that have not ended would be summarised and paid for, and nothing can undo that. So for a
+while after a jump of the clock no step begins that depends on age.
 """
 
 from __future__ import annotations
@@ -23,28 +23,24 @@ from typing import Final, Self, TypeVar
 from ..archive.intake import restore_history
 from ..events import FaultScope
 from ..protocol.paths import check_inside, quiet_until
-from ..storage.clock import LARGE, SMALL, Clock, steady_s
+from ..storage.clock import SMALL, Clock, steady_s
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
-from ..storage.errors import BadFile, Busy, SupervisorError, as_supervisor_error
+from ..storage.errors import Busy, SupervisorError, as_supervisor_error
 from ..storage.process import give_back_memory
 from ..workspace import Workspace
 from . import watcher
 from .jobs import NEVER_S, Background, Job, end_all
-from .lock import check_there
-from .round import AGAIN, Round, collect, next_due, report_errors, run_round
+from .round import AGAIN, LONGEST, Round, next_due, report_errors, run_round
 from .service import ServiceManager
 from .watcher import ChangeDetector, ConfigWatch
 from .workers import Workers
 
 T = TypeVar("T")
-#: The pause after a large move of the clock, and after a very large one (`pause_after`).
-WAIT: Final = timedelta(minutes=1)
-LONG_WAIT: Final = timedelta(minutes=10)
+#: How long no step that depends on age begins after the clock was set by more than SMALL.
+PAUSE: Final = timedelta(minutes=10)
 #: Seconds between two signs of life for the service manager while nothing is to be done.
 _SIGN_EVERY_S: Final = 30.0
-#: A look at memory may come so many seconds early: the one after it may be as far away as the time between two.
-_EARLY_S: Final = 0.5
 #: After a look at memory there is rest for so many times as long as it took, but never for longer than so many seconds: a disk
 #: that stood still, or a machine that slept, makes one look long.
 _TREE_REST: Final = 500
@@ -53,22 +49,11 @@ _NOW: Final = datetime.min.replace(tzinfo=UTC)
 #: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
 #: thread of tantivy's reads a file twice a second, for as long as nothing happens.
 INDEX_REST_S: Final = 300.0
-#: Seconds in which, after a change that led to a round, further changes are gathered for one look.
+#: Seconds in which, after the beginning of a round, changes are gathered for one look.
 _GATHER_S: Final = 1.0
 #: Seconds to wait for all jobs together at the end.
 _JOIN_S: Final = 4.0
 _WAIT_S: Final = 0.1
-
-
-def pause_after(moved: timedelta) -> timedelta:
-    """
-    Return how long no step that depends on age may begin after the wall clock was *moved*; zero after a small move.
-
-    >>> pause_after(timedelta(minutes=-5)), pause_after(timedelta(hours=2)), pause_after(timedelta(days=3650))
-    (datetime.timedelta(0), datetime.timedelta(seconds=60), datetime.timedelta(seconds=600))
-    """
-    size = abs(moved)
-    return timedelta() if size <= SMALL else WAIT if size <= LARGE else LONG_WAIT
 
 
 class Supervisor:
@@ -97,9 +82,6 @@ class Supervisor:
         self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
         #: What failed since the last round, by step.
         self._scope = FaultScope(ws.paths.root)
-        #: The error of the last archive run, and until when no other run may begin.
-        self._refused: dict[str, SupervisorError] = {}
-        self._no_archive_until = float("-inf")
         #: When the monotonic clock began, by the wall clock of the last round; it moves as far as the wall clock is set.
         self._began: datetime | None = None
         self._no_ageing_until = float("-inf")
@@ -117,8 +99,8 @@ class Supervisor:
         self.jobs = [self._round, *(background.jobs if background else ())]
         #: What ends with it: file events, the index.
         self._held = contextlib.ExitStack()
-        #: Whether an event has said that a file may have changed, and whether it may be one of memory.
-        self._is_hinted = self._is_memory_hinted = False
+        #: Whether an event has said that a file of memory may have changed.
+        self._is_memory_hinted = False
         #: Until when changes are gathered.
         self._gathers_until_s = float("-inf")
         #: Whether `stop` was called; whether the jobs have to end for any reason.
@@ -127,33 +109,30 @@ class Supervisor:
 
     # ── looking ──────────────────────────────────────────────────────────────
 
-    def poll(self, *, hinted: bool = False, memory_hinted: bool = False) -> bool:
+    def poll(self, *, memory_hinted: bool = False) -> bool:
         """
         Return whether there is something to do: a file has changed, something is due, or workers have to be watched.
 
-        *hinted*: an event says that some file has changed, *memory_hinted*: maybe one of memory. Each look checks the lock
-        first, with one stat: LockLost if it is no longer held, since a round would write beside another supervisor.
+        *memory_hinted*: an event says that maybe a file of memory has changed. Each look checks the lock first, with one stat:
+        LockLost if it is no longer held, since a round would write beside another supervisor.
         """
         now_s = self._steady_s()
         self._attempt("lock", self._check_lock, None)
         changed = self._attempt("poll", self._changes.near_changed, False)
         if self._background and self._attempt("poll of inbox.json", self._changes.inbox_changed, True):
             self._background.hint(self.ws.paths.inbox.name)
-        is_whole = memory_hinted or now_s >= self._tree_look_s
-        if hinted or is_whole:
-            changed = self._attempt("poll of tasks", self._changes.tasks_changed, False) or changed
-        if is_whole:
+        if memory_hinted or now_s >= self._tree_look_s:
             if self._background:
                 self._background.check_index()
             began_s = self._steady_s()
             changed = self._attempt("poll of memory", self._tree_changed, False) or changed
             rest_s = min((self._steady_s() - began_s) * _TREE_REST, _TREE_REST_MOST_S)
-            self._tree_look_s = now_s + max(self.ws.config.care.tree_poll.total_seconds() - _EARLY_S, rest_s)
+            self._tree_look_s = now_s + max(self.ws.config.care.tree_poll.total_seconds(), rest_s)
         now = self._clock()
-        jumped = pause_after(now - timedelta(seconds=now_s) - self._began) if self._began else timedelta()
         if self._scope.errors:
             self.due_at = min(self.due_at, now + AGAIN)
-        self._wants_round = bool(self._wants_round or changed or jumped or now >= self.due_at)
+        is_due = not now < self.due_at <= now + LONGEST  # further away it is after the clock was set back
+        self._wants_round = self._wants_round or changed or is_due
         self._give_sign(now_s)
         if self._config and not self.is_outdated:
             self.is_outdated = self._attempt("poll of the configuration", partial(self._config.is_changed, now_s), False)
@@ -199,41 +178,26 @@ class Supervisor:
 
     def tick(self, now: datetime, control: Control = UNLIMITED) -> Round:
         """
-        Do one round at *now*.
+        Do one round at *now*; for a while after a jump of the clock no step that depends on age.
 
-        For a while after the disk has refused an archive run no other begins, and after a jump of the clock no step that
-        depends on age. A damaged history is restored. BadConfig if a folder leads out of the workspace since it was opened,
-        LockLost if the workspace is no longer there.
+        A damaged history is restored. BadConfig if a folder leads out of the workspace since it was opened.
         """
-        self._attempt("workspace", partial(check_there, self.ws), None)
         check_inside(self.ws.paths)
-        # a run that was left out does not end the fault of the run before
-        lasting = self._refused if self._steady_s() < self._no_archive_until else {}
         before, self._scope = self._scope.errors, FaultScope(self.ws.paths.root)
         request = self.ws.paths.archive_request
-        is_asked = not lasting and self._attempt("request", lambda: self.ws.files.disk.stat(request) is not None, False)
+        is_asked = self._attempt("request", lambda: self.ws.files.disk.stat(request) is not None, False)
         ageing = not self._has_jumped(now) and self._quiet_until(now) is None
-        faults = [*before.values(), *lasting.values()]
-        archives = {"archiving": not lasting, "everything": is_asked}
-        done = run_round(self.ws, now, **archives, ageing=ageing, before=faults, control=control)
+        done = run_round(self.ws, now, everything=is_asked, ageing=ageing, before=before.values(), control=control)
         if is_asked:  # the request was served, or its error reported
             self._attempt("request", lambda: self.ws.files.remove(request), None)
-        if not lasting:
-            self._note_refusal(done.errors.get("archive"))
         if done.found_damage(self.ws.paths.history):
             self._attempt("restore", lambda: self._restore_when_quiet(now), None)
         self.due_at = self._attempt("due time", lambda: next_due(self.ws, now), now + AGAIN)
         if before or done.errors:  # so that a file that can't be read stays a fault
             self.due_at = min(self.due_at, now + AGAIN)
-        for end in (self._no_archive_until, self._no_ageing_until):
-            if (left_s := end - self._steady_s()) > 0:
-                self.due_at = min(self.due_at, now + timedelta(seconds=left_s))
-        done.errors |= lasting
+        if (left_s := self._no_ageing_until - self._steady_s()) > 0:
+            self.due_at = min(self.due_at, now + timedelta(seconds=left_s))
         return done
-
-    def _note_refusal(self, error: SupervisorError | None) -> None:
-        self._refused = {"archive": error} if error and not isinstance(error, BadFile) else {}
-        self._no_archive_until = self._steady_s() + AGAIN.total_seconds() if self._refused else float("-inf")
 
     def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
         return self._scope.attempt(name, step, otherwise)
@@ -242,13 +206,13 @@ class Supervisor:
         return quiet_until(self.ws.config.care.quiet_hours, now, self.ws.zone)
 
     def _has_jumped(self, now: datetime) -> bool:
-        """Return whether the clock was set a short while ago; each jump is reported once."""
+        """Return whether the clock was set a short while ago; each jump is reported once, a mere correction is none."""
         now_s = self._steady_s()
         began = now - timedelta(seconds=now_s)
         moved, self._began = began - (self._began or began), began
-        if wait := pause_after(moved):
-            self._no_ageing_until = now_s + wait.total_seconds()
-            self.ws.events.emit("clock_jump", seconds=round(moved.total_seconds()), waits_s=round(wait.total_seconds()))
+        if abs(moved) > SMALL:
+            self._no_ageing_until = now_s + PAUSE.total_seconds()
+            self.ws.events.emit("clock_jump", seconds=round(moved.total_seconds()), waits_s=round(PAUSE.total_seconds()))
         return now_s < self._no_ageing_until
 
     def _restore_when_quiet(self, now: datetime) -> None:
@@ -308,8 +272,6 @@ class Supervisor:
             self._manager.stopping()
         if self._workers:
             self._attempt("worker", self._workers.stop, None)
-        if self.is_outdated:  # the results of the worker are by the old model
-            self._attempt("harvest", lambda: collect(self.ws, self._clock()), 0)
         if self._scope.errors:
             report_errors(self.ws, self._scope.errors.values())
 
@@ -321,16 +283,14 @@ class Supervisor:
             self._background.hint(name)
         self._is_memory_hinted = self._is_memory_hinted or not name.endswith(".json")
         if name != self.ws.paths.inbox.name:
-            self._is_hinted = True
             self._round.wake(self._gathers_until_s - self._steady_s())
 
     def _step(self, until_end: Control) -> float:
         """Look, work if there is something to do, and return the seconds until the next look."""
-        hinted, self._is_hinted = self._is_hinted, False
         memory_hinted, self._is_memory_hinted = self._is_memory_hinted, False
         try:
-            has_work = self.poll(hinted=hinted, memory_hinted=memory_hinted)
-            if hinted and self._wants_round:
+            has_work = self.poll(memory_hinted=memory_hinted)
+            if self._wants_round:
                 self._gathers_until_s = self._steady_s() + _GATHER_S
             if has_work and not self.is_outdated:
                 self.work(until_end)

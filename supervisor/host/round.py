@@ -121,7 +121,6 @@ def run_round(
     now: datetime,
     *,
     everything: bool = False,
-    archiving: bool = True,
     ageing: bool = True,
     before: Iterable[SupervisorError] = (),
     control: Control = UNLIMITED,
@@ -129,12 +128,12 @@ def run_round(
     """
     Run each step once at *now*.
 
-    With *everything* every unwritten message is archived, else what is due; without *archiving* none: the disk has just refused
-    it. Without *ageing* no summary is submitted and no text deleted: the clock was set, and a day may only look as if it were
-    over. *before* are errors since the last round; they are reported with those of this one.
+    With *everything* every unwritten message is archived, else what is due. Without *ageing* no summary is submitted and no
+    text deleted: the clock was set, and a day may only look as if it were over. *before* are errors since the last round; they
+    are reported with those of this one.
     """
     with ws.journal.held(), noting() as noted:
-        done = _run_steps(ws, now, control, everything=everything, archiving=archiving, ageing=ageing)
+        done = _run_steps(ws, now, control, everything=everything, ageing=ageing)
         ws.attempt("diary", lambda: _keep(ws, noted, now), None)
     report_errors(ws, (*before, *done.errors.values()))
     return done
@@ -150,7 +149,7 @@ def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
     ws.diary.keep([*noted, *new], now)
 
 
-def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bool, archiving: bool, ageing: bool) -> Round:
+def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bool, ageing: bool) -> Round:
     scope = FaultScope(ws.paths.root)
     done = Round(errors=scope.errors)
 
@@ -160,8 +159,7 @@ def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bo
     run_step("forget", lambda: forget(ws, now), 0)
     done.seen = run_step("intake", lambda: intake(ws, now, control), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now, control), 0)
-    if archiving:
-        done.archived = run_step("archive", lambda: _archive_due(ws, now, control, everything=everything), 0)
+    done.archived = run_step("archive", lambda: _archive_due(ws, now, control, everything=everything), 0)
     run_step("groups", lambda: ws.groups.keep(now), None)
     if ageing:
         done.extracts = run_step(
@@ -178,7 +176,6 @@ def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bo
         care = ws.config.care
         run_step("previous", lambda: ws.replaced_texts.drop(now, care.previous_age, care.previous_bytes), 0)
         run_step("trash", lambda: ws.trash.empty(now, care.trash_days), 0)
-    run_step("copies", lambda: _report_copies(ws), None)
     if done.found_damage(ws.paths.history):
         run_step("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
     return done
@@ -188,11 +185,6 @@ def _archive_due(ws: Workspace, now: datetime, control: Control, *, everything: 
     if not everything:
         tell_overflow(ws)
     return archive(ws, now, control, everything=everything) if everything or why_due(ws, now) else 0
-
-
-def _report_copies(ws: Workspace) -> None:
-    copies = sorted(ws.memory.copies())
-    ws.events.transition("copy_found", copies, files=len(copies), file=copies[0] if copies else "")
 
 
 def _is_damage(error: SupervisorError, history: Path) -> bool:

@@ -11,7 +11,6 @@ import logging
 import stat as modes
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from watchdog.events import (
     DirDeletedEvent,
@@ -28,7 +27,6 @@ from watchdog.observers import Observer
 from ..protocol.config import FILE, Config
 from ..protocol.paths import LONG_TERM, WorkspacePaths, is_foreign
 from ..protocol.queue import TaskQueue
-from ..protocol.settings import Place, dotted, keys
 from ..storage.disk import Disk, Stat
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
@@ -91,15 +89,16 @@ class ChangeDetector:
         self._dropped: set[str] = set()
 
     def near_changed(self) -> bool:
-        """Return whether history.json or a request has changed, or the drop-box has a new file; a list and three stats."""
+        """
+        Return whether history.json, a request, the tasks, their results or the state of the model have changed.
+
+        Of the drop-box a new file counts. Costs a list and seven stats.
+        """
         paths = self._paths
-        has_changed = self._differs("near", self._stats(paths.history, paths.archive_request, paths.forgotten))
+        near = self._stats(paths.history, paths.archive_request, paths.forgotten, *self._tasks)
+        has_changed = self._differs("near", near)
         known, self._dropped = self._dropped, set(self._disk.names(paths.drop_box))
         return has_changed or bool(self._dropped - known)
-
-    def tasks_changed(self) -> bool:
-        """Return whether tasks, their results or the state of the model have changed; costs four stats."""
-        return self._differs("tasks", self._stats(*self._tasks))
 
     def inbox_changed(self) -> bool:
         """Return whether inbox.json has changed; costs one stat."""
@@ -158,24 +157,19 @@ class ConfigWatch:
             self._seen = stat, now_s
         if stat == self._compared or now_s - self._seen[1] < ws.config.care.poll.total_seconds():
             return False
-        names, why = [], ""
+        why = ""
         try:
             config = self._read()
-            names = [dotted(place) for place in keys(config) if _value(config, place) != _value(ws.config, place)]
-            if names and stat is None:  # a program that synchronizes files may put the file back soon
+            if config != ws.config and stat is None:  # a program that synchronizes files may put the file back soon
                 raise BadConfig(FILE, Text("it is gone; put it back, or start the supervisor again to use the defaults"))
             self.valid = config
         except BadConfig as error:
-            names, why = [], error.sentence
+            why = error.sentence
         self._compared = stat  # not earlier: a file that the disk refused to read is read again
+        is_changed = not why and self.valid != ws.config
         if why and why != self._refused:
             ws.events.emit("config_refused", why=why)
-        elif names or (self._refused and not why):
-            ws.events.emit("config_taken", keys=names)
+        elif is_changed or (self._refused and not why):
+            ws.events.emit("config_taken")
         self._refused = why
-        return bool(names)
-
-
-def _value(config: Config, place: Place) -> Any:
-    section, name = place
-    return getattr(getattr(config, section) if section else config, name)
+        return is_changed

@@ -96,17 +96,13 @@ def wire(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def as_line(event: Mapping[str, object]) -> str:
     """
-    Return an event as a line of text that is safe for a terminal: time, name, fields; a field with an empty list is left out.
+    Return an event as a line of text that is safe for a terminal: time, name, fields.
 
-    >>> as_line({"ts": "1", "event": "config_taken", "keys": ["llm.model", "recall.max_hits"]})
-    '1 config_taken keys=llm.model, recall.max_hits'
-    >>> as_line({"ts": "1", "event": "config_taken", "keys": []})
-    '1 config_taken'
+    >>> as_line({"ts": "1", "event": "submitted", "tasks": 2, "groups": ["day-2026-01-15", "month-2025-12"]})
+    '1 submitted tasks=2 groups=day-2026-01-15, month-2025-12'
     """
     when, what, *fields = event.items()
-    parts = (
-        f"{key}={', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in fields if value != []
-    )
+    parts = (f"{key}={', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in fields)
     return printable_line(" ".join([str(when[1]), str(what[1]), *parts]))
 
 
@@ -128,7 +124,7 @@ def as_sentence(event: Mapping[str, object], render: Render) -> str:
     '  dated files that a summary covers went to originals/ (moved, files 2)'
     """
     when, what, *fields = event.items()
-    parts = (f"{render(word(key.replace('_', ' ')))} {render(value)}" for key, value in fields if value != [])
+    parts = (f"{render(word(key.replace('_', ' ')))} {render(value)}" for key, value in fields)
     sentence = Text("{meaning} ({fields})", meaning=Text(EVENTS[str(what[1])]), fields=[str(what[1]), *parts])
     return printable_line(f"{from_wire(str(when[1])).astimezone():%H:%M:%S}  {render(sentence)}")
 

@@ -31,7 +31,6 @@ Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 
 #: A clock that moves no more than SMALL was only corrected.
 SMALL: Final = timedelta(hours=1)
-LARGE: Final = timedelta(days=1)
 
 #: The zone that an error names where none is like what was given: Beijing's, of which "UTC+8" and "CST" are written most.
 _EXAMPLE: Final = "Asia/Shanghai"

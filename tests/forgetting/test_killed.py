@@ -53,7 +53,7 @@ def lived(tmp_path: Path) -> World:
     world.redo("2026-01-10")
     world.settle()
     for name in world.names():
-        world.events.emit("copy_found", files=1, file=f"memory/{name.removesuffix('.md')} (1).md")
+        world.events.emit("file_unread", files=1, file=f"memory/{name.removesuffix('.md')} (1).md")
     world.put("log-20260130T000000.jsonl.gz", gzip.compress(world.paths.log.read_bytes()))
     world.ws.trash.prune([name for name in world.names() if name.startswith("2025")])
     long_term = world.ws.long_term

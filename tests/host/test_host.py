@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +18,7 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import LockLost, SupervisorError
 from recalld.supervisor.workspace import read_config
 from tests.patience import PATIENCE_S
-from tests.world import ASK, IN_SHANGHAI, Diarist, FaultyDisk, UnsyncedDisk, at, message, message_on, patient
+from tests.world import IN_SHANGHAI, Diarist, FaultyDisk, UnsyncedDisk, at, message, patient
 
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 
@@ -91,22 +90,6 @@ def test_host_waits_for_a_step_before_another_configuration_is_used(hosted, monk
         host.jobs[1].is_running = False
         running.join(PATIENCE_S)
         assert not running.is_alive()
-
-
-def test_host_takes_in_what_is_done_before_another_configuration(hosted):
-    world = hosted.world
-    toml = f"{TOML}{ASK}"
-    world.put("recalld.toml", toml)
-    world.add(message_on("2026-01-10"))
-    with hosted.host() as host:
-        host._workers = SimpleNamespace(start_if_needed=lambda: None, watch_leases=lambda: None, stop=world.work)
-        hosted.clock.forward(hours=6)
-        hosted.rest(host)
-        assert (world.ws.task_queue.queued_count(), world.ws.task_queue.finished()) == (1, [])
-        world.put("recalld.toml", f"{toml}[care]\npoll = '2s'\n")
-        hosted.rest(host)
-        host.run()
-    assert world.summaries() == ["2026-01-10"]
 
 
 @pytest.mark.parametrize("name", LEFT)
@@ -186,16 +169,16 @@ def test_host_looks_again_at_a_file_that_changed_during_a_step(told, monkeypatch
         told.rest(host)
         looks = []
 
-        def poll(*, hinted: bool, **_more: bool) -> bool:
-            looks.append(hinted)
+        def poll(*, memory_hinted: bool) -> bool:
+            looks.append(memory_hinted)
             if len(looks) == 1:
-                told.hints[0]("history.json")
+                told.hints[0]("2026-01-31-花生.md")
             return False
 
         monkeypatch.setattr(host, "poll", poll)
         told.hints[0]("history.json")
         look(host)
-    assert looks == [True, True]
+    assert looks == [False, True]
 
 
 def test_host_gathers_for_a_second_what_follows_a_change(told, monkeypatch):

@@ -37,7 +37,7 @@ TOLD = {"degraded", "error"}
 #: The functions of the loop that call something.
 CALLERS = (
     *("poll", "_tree_changed", "is_changed", "tick", "next_retry", "_moments", "work", "_restore_when_quiet"),
-    *("start_if_needed", "_start", "watch_leases", "stop", "_end"),
+    *("start_if_needed", "_start", "watch_leases", "stop"),
 )
 #: What keeps the error of a call, for those who called it.
 KEEPS = {"attempt", "_attempt"}

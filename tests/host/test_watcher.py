@@ -26,8 +26,8 @@ def look(world):
         path = world.note(name, "备份在 nas 上。")
         os.utime(path, (1_700_000_000, 1_700_000_000))  # a clock with coarse ticks could hide a quick edit
     found = ChangeDetector(world.files.disk, world.paths, world.ws.task_queue)
-    assert (found.tree_changed(), found.near_changed(), found.tasks_changed()) == (True, True, True)
-    assert (found.tree_changed(), found.near_changed(), found.tasks_changed()) == (False, False, False)
+    assert (found.tree_changed(), found.near_changed()) == (True, True)
+    assert (found.tree_changed(), found.near_changed()) == (False, False)
     return found
 
 
@@ -70,8 +70,8 @@ def test_change_detector_ignores_files_that_are_not_memory(world, look, name):
 
 def test_change_detector_reports_the_end_of_a_models_pause(world, look):
     world.ws.task_queue.record("provider", {"failures": 0})
-    assert look.tasks_changed()
-    assert not look.tasks_changed()
+    assert look.near_changed()
+    assert not look.near_changed()
 
 
 def test_watch_tells_of_messages_and_requests(world):
@@ -119,7 +119,7 @@ def test_config_watch_waits_until_nobody_writes_the_file(watched):
     watched.write(RIGHT)
     assert not watched.look(1)
     assert watched.look(1)
-    assert watched.world.events.all == [("config_taken", {"keys": ["archive.unarchived_limit"]})]
+    assert watched.world.events.all == [("config_taken", {})]
     watched.write("[archive]\nunarchived_limit = -1\n")
     assert not watched.look(5)
     assert watched.watch.valid.archive.unarchived_limit == 1, "what is opened next: the file is wrong meanwhile"
@@ -133,7 +133,7 @@ def test_config_watch_tells_a_wrong_file_once_and_keeps_the_one_before(watched):
     assert watched.world.events.all == [("config_refused", {"why": why})]
     watched.write(watched.world.toml)
     assert not watched.look(), "it is what the supervisor runs with"
-    assert watched.world.events.all[1:] == [("config_taken", {"keys": []})]
+    assert watched.world.events.all[1:] == [("config_taken", {})]
 
 
 def test_config_watch_does_not_take_a_file_that_is_gone(watched):

@@ -46,7 +46,7 @@ def test_as_json_escapes_a_tag_beyond_the_first_plane():
 
 
 def test_as_line_prints_an_event_harmlessly():
-    assert as_line({"ts": "1", "event": "copy_found", "file": "a\n2 stopped.md"}) == r"1 copy_found file=a\n2 stopped.md"
+    assert as_line({"ts": "1", "event": "file_unread", "file": "a\n2 stopped.md"}) == r"1 file_unread file=a\n2 stopped.md"
     assert as_line({"ts": "1", "event": "file_unread", "file": "memory/\x1b[2J.md"}) == r"1 file_unread file=memory/\x1b[2J.md"
 
 
