@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from ..context.build import Injection
@@ -43,7 +42,7 @@ from ..replies.answer import (
     with_mark,
 )
 from ..replies.failures import FailedInputs
-from ..storage.clock import Clock, from_wire, local_day, to_wire
+from ..storage.clock import Clock, local_day, steady_s, to_wire
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
 from ..storage.errors import BadFile
@@ -58,12 +57,10 @@ from .workers import AskedWorker
 _POLL_S: Final = 0.05
 #: Seconds between two looks while an input waits for the model, or for tomorrow.
 _WAIT_S: Final = 5.0
-#: Seconds until a worker that could not work is started again.
-_REST_S: Final = 30.0
+#: Seconds until the model is asked again after a fault of it, and a worker that could not work is started again.
+_REST_S: Final = 60.0
 #: Calls of the model in one look further, at most.
 _MOST_CALLS: Final = 5
-#: How long after a fault of the model an answer may try it again.
-_PROBE_AFTER: Final = timedelta(seconds=60)
 
 
 class FileTurns:
@@ -82,8 +79,9 @@ class FileTurns:
         look: Callable[[str, Chat, Language], str],
         remember: Callable[[str, str, Chat], None],
         worker: AskedWorker | None = None,
+        steady: Callable[[], float] = steady_s,
     ) -> None:
-        self._ws, self._clock, self._worker = ws, clock, worker
+        self._ws, self._clock, self._worker, self._steady_s = ws, clock, worker, steady
         self._append, self._look_up, self._remember = append, look, remember
         self._inbox = InboxFile(ws.files, ws.paths, ws.config, ws.events)
         self._failed = FailedInputs(ws.task_queue)
@@ -91,8 +89,7 @@ class FileTurns:
         #: When inputs without an id and a time were first seen, by their words.
         self._first_seen: dict[str, datetime] = {}
         self._waits = False
-        self._probed_at: datetime | None = None
-        self._rests_until_s = 0.0
+        self._rests_until_s = float("-inf")
 
     def step(self, until_end: Control = UNLIMITED) -> float:
         """Do what is next, and return the seconds until there may be more to do."""
@@ -119,19 +116,24 @@ class FileTurns:
 
     def _keep_a_worker(self, *, is_claimed: bool) -> bool:
         """Start a worker where none does the tasks; False for a while after one could not work, which an event says."""
-        worker = self._worker
-        if worker is None:
-            return True
-        if time.monotonic() < self._rests_until_s:
+        if self._rests:
             return False
-
-        def ensure() -> bool:
-            worker.ensure(is_claimed=is_claimed)
-            return True
-
-        works = self._ws.attempt("worker for answers", ensure, False)
-        self._rests_until_s = 0.0 if works else time.monotonic() + _REST_S
+        works = self._ws.attempt("worker for answers", partial(self._ensure_worker, is_claimed=is_claimed), False)
+        if not works:
+            self._rest()
         return works
+
+    def _ensure_worker(self, *, is_claimed: bool) -> bool:
+        if self._worker:
+            self._worker.ensure(is_claimed=is_claimed)
+        return True
+
+    def _rest(self) -> None:
+        self._rests_until_s = self._steady_s() + _REST_S
+
+    @property
+    def _rests(self) -> bool:
+        return self._steady_s() < self._rests_until_s
 
     # ── all that waits ───────────────────────────────────────────────────────
 
@@ -157,7 +159,7 @@ class FileTurns:
             if until_end.should_stop():
                 return True
             asked_for.add(self._serve(conversation, inbox, messages))
-        self._clear(asked_for, waiting, messages)
+        self._clear(asked_for, messages)
         return self._waits
 
     def _inputs(self, inbox: Inbox | None) -> list[Input]:
@@ -223,21 +225,12 @@ class FileTurns:
         return task.id
 
     def _may_ask(self, now: datetime) -> bool:
-        """Return whether a call for an answer may be made now; a pause of the model lets one through from time to time."""
+        """Return whether the model may be asked for an answer now, whether summaries wait for it or not."""
         ws = self._ws
         calls, most = ws.calls.today(now, "replies"), ws.config.turns.max_calls_per_day
         is_spent = calls >= most
-        day = is_spent and local_day(now, ws.zone).isoformat()
-        ws.events.transition("replies_spent", day, calls=calls)
-        if is_spent:
-            return False
-        state = configured_state(ws.task_queue, ws.endpoint)
-        if not state.is_failing or state.failed_at is None or state.failed_at > now:
-            return True
-        if ws.task_queue.replies() or now - max(state.failed_at, self._probed_at or state.failed_at) < _PROBE_AFTER:
-            return False
-        self._probed_at = now
-        return True
+        ws.events.transition("replies_spent", is_spent and local_day(now, ws.zone).isoformat(), calls=calls)
+        return not (is_spent or self._rests)
 
     def _context(self, conversation: Conversation, inbox: Inbox | None, now: datetime) -> Injection:
         """Return the turn of the conversation; its context is kept as that of an assistant is (7.1)."""
@@ -256,14 +249,13 @@ class FileTurns:
         ws, now = self._ws, self._clock()
         result = self._read(identity)
         if result is None:  # it is asked for again
-            self._waits = True
             return
         if result.reason != "spent":
             _note_reply(ws, result, now)
         if result.status == "done":
-            self._write(conversation, self._reply_text(conversation, result), _ended(result, now), messages)
+            self._write(conversation, self._reply_text(conversation, result), now, messages)
         elif result.reason in {"provider", "spent"}:  # it costs the input nothing: the item waits for the model
-            self._waits = True
+            self._rest()
         else:
             why = result.reason or "refused"
             failure = self._failed.add(conversation, why, now, ws.config.turns.tries)
@@ -286,16 +278,16 @@ class FileTurns:
         look = self._look_further(conversation, result, language) if result.request else Text("Let me look that up.")
         return result.text or look.in_language(language)
 
-    def _write(self, conversation: Conversation, text: str, at: datetime, messages: Sequence[Message]) -> None:
+    def _write(self, conversation: Conversation, text: str, now: datetime, messages: Sequence[Message]) -> None:
         """Write questions and answer in one, then take the inputs out of the inbox."""
         ids = {message.id for message in messages if message.role == "user"}
         questions = [
             entry.question for entry in conversation.inputs if entry.id not in ids and not is_standing(entry, messages)
         ]
-        self._append([*questions, answer_message(conversation, text, at)])
+        self._append([*questions, answer_message(conversation, text, now)])
         self._ws.task_queue.clear(conversation.group)
         self._take_out(conversation.inputs)
-        waited = max(0, round((self._clock() - conversation.last.at).total_seconds() * 1000))
+        waited = max(0, round((now - conversation.last.at).total_seconds() * 1000))
         self._ws.events.emit("replied", inputs=len(conversation.inputs), ms=waited)
 
     # ── one look further ─────────────────────────────────────────────────────
@@ -349,31 +341,15 @@ class FileTurns:
 
     # ── what nobody asks for any more ────────────────────────────────────────
 
-    def _clear(self, asked_for: set[str], waiting: Sequence[Input], messages: Sequence[Message]) -> None:
-        """Finish looks further; delete tasks whose question is gone, unless it stands in history.json without an answer."""
-        queue, wanted = self._ws.task_queue, {entry.digest for entry in waiting}
+    def _clear(self, asked_for: set[str], messages: Sequence[Message]) -> None:
+        """Finish looks further; delete tasks whose question is gone."""
+        queue = self._ws.task_queue
         for identity, place in queue.replies().items():
-            if identity in asked_for:
-                continue
             kind, digest, *_ = identity.split("-")
-            if kind == "lookup":
-                if place == "results":
-                    self._go_on_looking(identity, digest, messages)
-                continue
-            question = None if digest in wanted else self._standing(digest, messages)
-            if question is None:
+            if kind == "lookup" and place == "results":
+                self._go_on_looking(identity, digest, messages)
+            elif kind != "lookup" and identity not in asked_for:
                 queue.withdraw(identity)
-            elif place == "results":
-                self._take_in(question, identity, messages)
-
-    def _standing(self, digest: str, messages: Sequence[Message]) -> Conversation | None:
-        """Return the question of this digest that another program has put into history.json, if it has no answer."""
-        for message in messages:
-            if message.role == "user" and message.id and message.created_at:
-                entry = Input(message, message.id, message.created_at)
-                if entry.digest == digest and is_standing(entry, messages):
-                    return Conversation((entry,))
-        return None
 
 
 def _note_reply(ws: Workspace, result: Result, now: datetime) -> None:
@@ -382,10 +358,3 @@ def _note_reply(ws: Workspace, result: Result, now: datetime) -> None:
     if result.reason == "provider" and state.is_failing and not state.is_over(now):
         return
     note_result(result, now, ws.model_use)
-
-
-def _ended(result: Result, now: datetime) -> datetime:
-    """Return when the result was made: the same, whoever writes it."""
-    with suppress(ValueError):
-        return from_wire(result.completed_at).astimezone(UTC)
-    return now

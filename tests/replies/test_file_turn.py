@@ -56,16 +56,6 @@ def test_file_turn_drops_the_answer_to_a_question_that_was_taken_back(world):
     assert (world.history(), world.task_queue.replies()) == ([], {})
 
 
-def test_file_turn_keeps_the_answer_to_a_question_that_went_to_history(world):
-    world.ask(asked("q1", "周五部署吗？"))
-    world.turns.step()
-    world.worker().run_once(asked_only=True)
-    world.write([message("q1", "2026-01-31T09:00", "周五部署吗？")])
-    world.ask()
-    world.turn()
-    assert world.told() == [("user", "周五部署吗？"), ("assistant", "答：周五部署吗？")]
-
-
 def test_file_turn_answers_an_id_that_is_used_again_with_other_words(world):
     for text in ("周五部署吗？", "几点？", "几点？"):
         world.turn(asked("1", text))

@@ -31,7 +31,9 @@ class TurningWorld(ServedWorld):
     def turning(self) -> None:
         """Let another program go on."""
         looking = LookingUp(lambda: self.ws, self.clock, keep_fresh=True)
-        self.turns = FileTurns(self.ws, self.clock, adder(self.ws, self.clock), looking.look, looking.remember)
+        self.turns = FileTurns(
+            self.ws, self.clock, adder(self.ws, self.clock), looking.look, looking.remember, steady=self.clock.monotonic
+        )
 
     @staticmethod
     def question_in(prompt: str) -> str:
