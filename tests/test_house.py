@@ -28,7 +28,7 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_273, goal=2_300),
-    Room("supervisor/storage", most=2_195, goal=1_900),
+    Room("supervisor/storage", most=2_194, goal=1_900),
     Room("supervisor/protocol", most=4_678, goal=4_100),
     Room("supervisor/archive", most=3_889, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
@@ -42,7 +42,7 @@ ROOMS: Final = (
         most=1_299,
         goal=950,
     ),
-    Room("supervisor/host", most=2_394, goal=2_200),
+    Room("supervisor/host", most=2_309, goal=2_200),
     Room("supervisor/checks", most=2_845, goal=2_100),
     Room("supervisor/importing", most=2_401, goal=1_400),
     Room("supervisor/operations", most=1_705, goal=1_800),
@@ -50,17 +50,17 @@ ROOMS: Final = (
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_016, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
-    Room("supervisor/interfaces", most=1_514, goal=1_500),
+    Room("supervisor/interfaces", most=1_510, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_191,
+        most=2_188,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_994, goal=48_000)
+ALL: Final = Room("all", most=51_901, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=49_604, goal=48_000)
+OF_TESTS: Final = Room("tests", most=49_583, goal=48_000)
 
 
 def _lines(path: Path) -> int:
