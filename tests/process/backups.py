@@ -23,9 +23,7 @@ from tests.process.busy import Busy, judged
 from tests.process.rounds import Rounds, folder_in_memory, options_of
 
 #: What a supervisor tells of a workspace in which something was not as it should be.
-ODD = frozenset(
-    {"put_back", "history_invalid", "history_restored", "file_quarantined", "message_odd", "degraded", "error"}
-)
+ODD = frozenset({"put_back", "history_invalid", "history_restored", "file_quarantined", "message_odd", "degraded", "error"})
 _PAUSE_S = 0.005
 
 
