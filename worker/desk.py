@@ -3,8 +3,8 @@ Where a worker gets its tasks and leaves its results: a claim holds one task, wi
 
 The desk of a workspace is its folders: the queue, the log of calls, and `.recalld/pieces/`, where the finished pieces of an
 unfinished summary are kept. They are found by what was asked for them, so that a worker that was killed, a second worker and
-the next attempt pay for none of them again; they are deleted when their task is done, may be deleted at any time, and are
-limited in number. Source: docs/reference/protocol.md, 6.
+the next attempt pay for none of them again; they are deleted when their task is done, and may be deleted at any time. Source:
+docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from recalld.supervisor.protocol.task_material import read_material
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.text.language import Language
 
-#: The most pieces that are kept, of all groups together; the oldest are deleted first.
-_MAX_PIECES: Final = 512
 _DIGEST_DIGITS: Final = 24
 
 
@@ -106,7 +104,6 @@ class Pieces:
         with suppress(OSError):  # FileExistsError among them: another worker was faster
             self._files.make_folder(self._folder)
             self._files.check_folder(self._folder)
-            self._make_room()
             self._files.create(self._path(request), answer.encode("utf-8", "replace"))
 
     def clear(self) -> None:
@@ -116,15 +113,6 @@ class Pieces:
             for name in self._files.disk.names(self._folder):
                 if name.removeprefix(".").startswith(f"{self._group}."):
                     self._files.remove(self._folder / name)
-
-    def _make_room(self) -> None:
-        names = self._files.disk.names(self._folder)
-        if len(names) < _MAX_PIECES:
-            return
-        stats = {name: self._files.disk.stat(self._folder / name) for name in names}
-        oldest = sorted((stat.mtime_ns, name) for name, stat in stats.items() if stat)
-        for _, name in oldest[: len(names) - _MAX_PIECES + 1]:
-            self._files.remove(self._folder / name)
 
     def _path(self, request: str) -> Path:
         digest = hashlib.sha256(request.encode("utf-8", "replace")).hexdigest()[:_DIGEST_DIGITS]

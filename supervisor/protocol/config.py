@@ -99,17 +99,8 @@ ORDER: Final = (
     (("context", "min_messages"), ("context", "max_messages")),
 )
 
-#: Keys that the file written by `init` shows as comments, with an example where the default says little.
-WORTH_KNOWING: Final = {
-    ("llm", "base_url"): "http://127.0.0.1:11434/v1",
-    ("llm", "model"): "qwen3:8b",
-    ("llm", "max_calls_per_day"): None,
-    ("recall", "max_hits"): None,
-    ("recall", "memory_tokens"): None,
-    ("context", "history_tokens"): None,
-    ("privacy", "redact"): None,
-    ("serve", "port"): 8377,
-}
+#: Keys of [llm] that the file written by `init` shows as comments, each with an example.
+_EXAMPLES: Final = {"base_url": "http://127.0.0.1:11434/v1", "model": "qwen3:8b"}
 
 
 def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
@@ -168,7 +159,7 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, Any]:
 
 
 def render_default(zone: str, language: Language = "en") -> str:
-    """Return the recalld.toml that `init` writes: zone, some keys, comments in *language*, which is a key unless English."""
+    """Return the recalld.toml that `init` writes: zone, the model, comments in *language*, which is a key unless English."""
     known = keys(Config())
     head = (
         Text("The configuration of this workspace. Every key, its default and its meaning: docs/reference/configuration.md."),
@@ -177,13 +168,9 @@ def render_default(zone: str, language: Language = "en") -> str:
     lines = [f"# {render(text, language)}" for text in head]
     lines += ["", f"language = {literal(language)}"] if language != "en" else []  # a service has no locale
     lines += ["", "[archive]", f"# {render(known['archive', 'timezone'].meaning, language)}", f"timezone = {literal(zone)}"]
-    last = "archive"
-    for (section, name), example in WORTH_KNOWING.items():
-        if section != last:
-            lines += ["", f"[{section}]"]
-            last = section
-        key = known[section, name]
-        lines.append(f"# {name} = {literal(key.default if example is None else example)}  # {render(key.meaning, language)}")
+    lines += ["", "[llm]"]
+    for name, example in _EXAMPLES.items():
+        lines.append(f"# {name} = {literal(example)}  # {render(known['llm', name].meaning, language)}")
     return "\n".join(lines) + "\n"
 
 

@@ -107,10 +107,10 @@ class Recall:
     )
     min_score: float = number(0.2, "Hits with a lower score, or a lower share of a best one below 1, are dropped.")
     max_keywords: int = number(0, "How many words of the input are searched for; 0: all.")
-    max_hits: int = number(15, Text("The most hits in the memory block; 0: no limit."))
+    max_hits: int = number(15, "The most hits in the memory block; 0: no limit.")
     hit: Literal["file", "line"] = choice("file line", "What a hit is: a file with the lines that matter, or one line.")
     line_chars: int = number(300, "A line of more characters is cut around the words that matched.", least=20)
-    memory_tokens: int = number(2048, Text("The token budget of the memory block, and of what a tool answers."))
+    memory_tokens: int = number(2048, "The token budget of the memory block, and of what a tool answers.")
     pinned_tokens: int = number(
         512,
         "The token budget, added to memory_tokens and at most a quarter of it, of the lines of memory.md below `# Always` or with #pin, which a direct chat is always given. 0, or hit = line: none.",
@@ -141,7 +141,7 @@ class Context:
     window_tokens: int = number(
         0, "The context window in tokens of the model that answers: a small one shrinks both budgets. 0: they hold."
     )
-    history_tokens: int = number(4096, Text("The token budget of the history block."))
+    history_tokens: int = number(4096, "The token budget of the history block.")
     min_messages: int = number(5, "The least messages in the block; they are shortened before they are left out.")
     max_messages: int = number(20, "The most messages in the block; its oldest leave in steps of a half.", least=1)
     message_chars: int = number(500, "A message of more characters is cut, the assistant's messages first.", least=20)
@@ -165,7 +165,7 @@ class Llm(Provider):
     temperature: float = number(0.3, "The sampling temperature of the model.", most=2)
     context_tokens: int = number(8192, "The context window in tokens of the model that summarises.", least=512)
     timeout: timedelta = duration("10m", "The time limit of one completion.", least="1s")
-    max_calls_per_day: int = number(200, Text("The most calls for summaries a day; 0 allows none."))
+    max_calls_per_day: int = number(200, "The most calls for summaries a day; 0 allows none.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ class Serve:
     """The HTTP service on this machine: REST, MCP, page."""
 
     host: str = text("127.0.0.1", "The address that the service listens on.", _HOST)
-    port: int = number(0, Text("The port that the service listens on, such as 8377; 0: there is no service."), most=65535)
+    port: int = number(0, "The port that the service listens on, such as 8377; 0: there is no service.", most=65535)
     allow_remote: bool = flag(False, "Allow a host that other machines can reach; whoever has the token reads all of memory.")
     upstream: str = text(
         "",
@@ -281,9 +281,7 @@ class Privacy:
 
     redact: Literal["llm", "store", "off"] = choice(
         "llm store off",
-        Text(
-            "Where secrets are hidden. llm: in extracts, and in what a model gets for summaries and embeddings; store: there, and a mark stands in their place in messages, lines and turns before these are stored; off: nowhere. With llm and off memory and its index keep them. Names of files and log.jsonl have none; for what a turn shows see reveal."
-        ),
+        "Where secrets are hidden. llm: in extracts, and in what a model gets for summaries and embeddings; store: there, and a mark stands in their place in messages, lines and turns before these are stored; off: nowhere. With llm and off memory and its index keep them. Names of files and log.jsonl have none; for what a turn shows see reveal.",
     )
     reveal: bool = flag(
         True,

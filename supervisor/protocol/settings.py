@@ -3,7 +3,7 @@ The reader of settings: what a key takes, and the values of tables and variables
 
 A section of the configuration is a record, each field of which is made by one of the functions `number` to `names`: a key's
 default, meaning and range. The keys are in config_keys.py. A wrong value raises BadConfig with one sentence: the key, the value
-and what is allowed; for an unknown key the one that is meant, where one letter or the section is wrong. No file is read here.
+and what is allowed. No file is read here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -38,7 +38,7 @@ _BETWEEN: Final = {int: msgid("a whole number from {least} to {most}"), float: m
 #: What a variable may say of true and false.
 _FLAGS: Final = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _SHOWN_CHARS: Final = 60  # of a name in an error
-_NEAR: Final = 0.85  # how like a known name an unknown one is that may mean it; 1 is the same
+_UNKNOWN: Final = Text("there is no such section, key or variable; docs/reference/configuration.md lists what there is")
 
 T = TypeVar("T")
 C = TypeVar("C", bound="DataclassInstance")
@@ -251,7 +251,7 @@ def refuse_unknown_variables(defaults: DataclassInstance, environ: Mapping[str, 
     known = set(map(variable, keys(defaults)))
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in known and name not in others:
-            raise BadConfig(_printable(name), Text("no setting has this variable{meant}", meant=_guess(_near(name, known))))
+            raise BadConfig(_printable(name), _UNKNOWN)
 
 
 def _flattened(known: Mapping[Place, Key], tables: Mapping[str, object]) -> Iterator[tuple[Place, object]]:
@@ -263,9 +263,7 @@ def _flattened(known: Mapping[Place, Key], tables: Mapping[str, object]) -> Iter
                 raise BadConfig(name, Text(why, value=_excerpt(value), name=name))
             yield from (((name, key), inner) for key, inner in value.items())
         elif isinstance(value, dict):
-            raise BadConfig(
-                f"[{_printable(name)}]", Text("there is no such section{meant}", meant=_guess(_near(name, sections)))
-            )
+            raise BadConfig(f"[{_printable(name)}]", _UNKNOWN)
         else:
             yield ("", name), value
 
@@ -274,11 +272,9 @@ def _read(known: Mapping[Place, Key], place: Place, value: object) -> object:
     if place in known:
         return _checked(known[place], dotted(place), value)
     section, name = place
+    why = _UNKNOWN
     if ("", name) in known:
         why = Text("{name} belongs above the first section of the file, and is below [{section}]", name=name, section=section)
-    else:
-        elsewhere = [dotted(other) for other in known if other[1] == name]
-        why = Text("there is no such key{meant}", meant=_guess(elsewhere or _near(dotted(place), map(dotted, known))))
     raise BadConfig(dotted((section, _printable(name))), why)
 
 
@@ -304,19 +300,6 @@ def _checked(key: Key, name: str, value: object) -> object:
     except (ValueError, TypeError) as error:
         given = Text("what is given") if key.secret else _excerpt(value)
         raise BadConfig(name, Text("{value} is not allowed, give {allowed}", value=given, allowed=key.allowed)) from error
-
-
-def _near(name: str, known: Iterable[str]) -> list[str]:
-    from difflib import get_close_matches  # here: few configurations have a fault
-
-    return get_close_matches(name, list(known), n=1, cutoff=_NEAR)
-
-
-def _guess(names: list[str]) -> str:
-    """Return the end of an error about an unknown name: the names that may be meant."""
-    if names:
-        return Text("; perhaps {near} is meant", near=sorted(names))
-    return Text("; docs/reference/configuration.md lists what there is")
 
 
 def _printable(name: str) -> str:

@@ -179,17 +179,6 @@ def test_openai_quotes_no_text_of_the_server_in_an_error(server, status):
 # ── answers without end ──────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("act", ["endless line", "endless error"])
-def test_openai_ends_an_answer_that_has_no_end(server, act):
-    from recalld.worker.providers.openai import MOST_BYTES
-
-    server.play(act)
-    error = refused(provider(server, timeout_s=50))
-    assert (error.reason, error.why.partition(":")[0]) == ("provider", "the server's answer has no end")
-    until(lambda: server.seen.gone == 1)
-    assert server.seen.flooded < 4 * MOST_BYTES  # what lies in the buffers of the sockets included
-
-
 def test_openai_cuts_off_a_model_that_thinks_without_end(server):
     server.play("endless thinking")
     assert refused(provider(server, timeout_s=50)).reason == "truncated"
@@ -202,13 +191,6 @@ def test_openai_reads_no_further_when_an_answer_goes_round_in_a_circle(server):
     until(lambda: server.seen.gone == 1)
     server.play(Act(text="".join(f"第 {n} 根水管花了 {n * 7} 元。" for n in range(900)), parts=400))
     assert ask(provider(server)).text.endswith("6293 元。")
-
-
-def test_openai_unpacks_no_compressed_answer(server):
-    server.play("gzip bomb")
-    error = refused(provider(server))
-    assert (error.reason, "something else than a chat completion" in error.why) == ("provider", True)
-    assert server.seen.headers[0]["accept-encoding"] == "identity"
 
 
 # ── what is sent ─────────────────────────────────────────────────────────────
@@ -285,7 +267,6 @@ def test_server_answers_classify_a_context_overflow_as_input_to_be_split(status,
     [
         ({"retry-after": "37"}, 37),
         ({"retry-after": "0.4"}, 1),
-        ({"retry-after": "Sat, 31 Jan 2026 10:00:30 GMT", "date": "Sat, 31 Jan 2026 10:00:00 GMT"}, 30),
         ({"retry-after": "Sat, 31 Jan 2026 10:00:30 GMT"}, 0),
         ({"retry-after": "inf"}, 86_400),
         ({"retry-after": "nan"}, 0),
@@ -294,7 +275,7 @@ def test_server_answers_classify_a_context_overflow_as_input_to_be_split(status,
         ({}, 0),
     ],
 )
-def test_retry_after_reads_seconds_or_a_date_and_limits_it_to_one_day(headers, seconds):
+def test_retry_after_reads_seconds_and_limits_them_to_one_day(headers, seconds):
     assert retry_after(headers) == seconds
 
 

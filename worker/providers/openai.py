@@ -3,7 +3,7 @@ A model behind any server with OpenAI's chat completions: Ollama, llama.cpp, vLL
 
 Answers are streamed, since only a stream distinguishes a slow answer from a dead server. No tools are offered, and the client's
 own retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
-estimate. No value that a server sends is trusted to have the type that it should have, an answer to have an end, or a redirect
+estimate. No value that a server sends is trusted to have the type that it should have, a model to come to an end, or a redirect
 to lead to a server that may read the prompt; its words are in no error. What a server's error means is decided in
 `server_answers.py`. Source: docs/reference/protocol.md, 6.
 """
@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
 from typing import Any, Final
 
 import openai
@@ -30,15 +27,11 @@ from recalld.supervisor.text.llm_output import goes_round, without_thinking
 
 from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, server_answers
 
-#: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
-_HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)
 OPENAI: Final = "https://api.openai.com/v1"
 CONNECT_S: Final = 10.0
 #: Longest silence between two chunks of an answer. Before the first only the whole time-out counts: a small machine reads long.
 SILENCE_S: Final = 120.0
 _CANCEL_POLL_S: Final = 0.1
-#: The most bytes of an answer: a stream has some 300 for a token, and one with much thinking 30,000 tokens.
-MOST_BYTES: Final = 16_000_000
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
 _MAX_CHARS: Final = 400_000
 #: How many characters come in between two looks whether the answer goes round in a circle.
@@ -147,13 +140,9 @@ class OpenAi:
     def _client(self) -> openai.AsyncOpenAI:
         """Return a client with a new connection, since a server that sent an empty stream may have closed the one before."""
         # made here, since the client would send requests to this machine through a proxy, and the prompt to another host
-        trust_env = not is_local(self.base_url)
         http = openai.DefaultAsyncHttpxClient(
-            trust_env=trust_env,
-            verify=_tls_context(trust_env),
+            trust_env=not is_local(self.base_url),
             follow_redirects=False,
-            headers={"Accept-Encoding": "identity"},
-            event_hooks={"response": [_bound]},
         )
         timeout = openai.Timeout(None, connect=min(CONNECT_S, self.timeout_s))  # the whole has a limit of its own
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
@@ -168,9 +157,6 @@ class OpenAi:
         headers: Mapping[str, str] = {}
         about = ""
         match error:
-            case _Endless() | openai.APIConnectionError(__cause__=_Endless()):
-                # a model that goes on and on is the fault of this material, not of the server
-                problem = server_answers.ENDINGS["length"] if answer.began else server_answers.ENDLESS
             case openai.APIStatusError():
                 problem, headers = server_answers.classify(error.status_code, _words(error)), error.response.headers
                 about = str(error.status_code)
@@ -202,41 +188,6 @@ def _words(error: openai.APIError) -> str:
     return " ".join(words.split())[:500] if isinstance(words, str) else ""
 
 
-@cache
-def _tls_context(trust_env: bool) -> ssl.SSLContext:
-    """Return the one TLS context of all clients: to build it costs more than a call."""
-    context: ssl.SSLContext = _HTTP.create_ssl_context(trust_env=trust_env)
-    return context
-
-
-class _Endless(Exception):
-    """The answer has more than MOST_BYTES."""
-
-
-class _Bounded(_HTTP.AsyncByteStream):  # type: ignore[misc]
-    """The body of a response, which is read up to MOST_BYTES."""
-
-    def __init__(self, body: Any) -> None:
-        self._body = body
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._body:
-            size += len(chunk)
-            if size > MOST_BYTES:
-                raise _Endless
-            yield chunk
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-        await self._body.aclose()
-
-
-async def _bound(response: Any) -> None:
-    response.headers.pop("content-encoding", None)  # it is not unpacked: a block may become a thousand times larger
-    response.stream = _Bounded(response.stream)
-
-
 class Answer:
     """An answer as far as it has streamed in. No I/O."""
 
@@ -251,7 +202,7 @@ class Answer:
         self._looked = 0
         self._cjk_weight = cjk_weight
         self._parts: list[str] = []
-        self._length = 0
+        self._length = self._thought = 0
         self._ending = ""
         self._reported: tuple[int, int] | None = None  # by the server, of prompt and completion
 
@@ -268,7 +219,8 @@ class Answer:
         for choice in chunk.choices[:1]:
             delta = getattr(choice, "delta", None) or getattr(choice, "message", None)
             words = getattr(delta, "content", None)
-            # reasoning_content is thinking, and dropped here; its cost is in the server's figures
+            thought = getattr(delta, "reasoning_content", None)  # dropped; its cost is in the server's figures
+            self._thought += len(thought) if isinstance(thought, str) else 0
             if isinstance(words, str):
                 self._parts.append(words)
                 self._length += len(words)
@@ -277,7 +229,7 @@ class Answer:
                 self._ending = "refusal"
             elif isinstance(choice.finish_reason, str) and self._ending != "refusal":
                 self._ending = choice.finish_reason
-        if self._length > _MAX_CHARS:
+        if self._length + self._thought > _MAX_CHARS:
             self._ending, self.is_enough = "length", True
         elif self._length - self._looked >= _LOOK_CHARS:
             self._looked = self._length

@@ -71,7 +71,6 @@ TABLE: Final = (
     _row("300-599", "", "provider", Text("the server does not take chat completions there")),
 )
 STRANGE: Final = ServerError("provider", Text("the server answers with something else than a chat completion; check base_url"))
-ENDLESS: Final = ServerError("provider", Text("the server's answer has no end"))
 UNREACHABLE: Final = ServerError("provider", Text("the server can't be reached"))
 SILENT: Final = ServerError("timeout", Text("the server did not answer in time"))
 BROKEN: Final = ServerError("timeout", Text("the connection broke in the middle of the answer"))
@@ -110,19 +109,9 @@ def refused_parameter(status: int, words: str, sent: Mapping[str, object]) -> st
 
 
 def retry_after(headers: Mapping[str, str]) -> int:
-    """
-    Return the seconds that the server asks to wait, rounded up; 0 without a readable header.
-
-    A date is compared with the server's own Date header, so that a wrong clock here or there does not matter.
-    """
-    value = headers.get("retry-after", "").strip()
+    """Return the seconds that the server asks to wait, rounded up; 0 without a header that gives seconds."""
     try:
-        seconds = float(value)
+        seconds = float(headers.get("retry-after", ""))
     except ValueError:
-        try:
-            from email.utils import parsedate_to_datetime  # few answers give a date
-
-            seconds = (parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
-        except (ValueError, TypeError):
-            return 0
+        return 0
     return -int(-min(seconds, LONGEST_RETRY_S) // 1) if seconds > 0 else 0
