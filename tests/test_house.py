@@ -29,7 +29,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_273, goal=2_300),
     Room("supervisor/storage", most=2_194, goal=1_900),
-    Room("supervisor/protocol", most=4_678, goal=4_100),
+    Room("supervisor/protocol", most=4_646, goal=4_100),
     Room("supervisor/archive", most=3_889, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
@@ -53,14 +53,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_510, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_188,
+        most=2_117,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_901, goal=48_000)
+ALL: Final = Room("all", most=51_798, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=49_581, goal=48_000)
+OF_TESTS: Final = Room("tests", most=49_548, goal=48_000)
 
 
 def _lines(path: Path) -> int:
