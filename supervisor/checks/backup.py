@@ -276,42 +276,25 @@ def restore(file: Path, into: Path, clean: Callable[[Path], object] | None = Non
     """
     Unpack the backup into a new or empty folder, durably, and return its own description; *clean* is called with it before.
 
-    BadRequest if the folder is not empty; BadBackup if the file is no backup or was changed. A new folder gets its name by one
-    rename; an empty one, which may be a mount point, gets history.json last. After any error it is empty.
+    BadRequest if the folder is not empty, or is a disk of its own; BadBackup if the file is no backup or was changed. It gets
+    its name by one rename: after any error there is none, or it is empty.
     """
     files, place = Files(RealDisk()), Path(os.path.realpath(into))
-    if os.path.lexists(place) and (not place.is_dir() or {*os.listdir(place)} - {LOST_AND_FOUND}):
-        raise BadRequest("--into", Text("{folder} is not an empty folder; name a new one", folder=into))
-    parent = place if place.is_dir() else place.parent
+    if os.path.ismount(place) or (os.path.lexists(place) and not (place.is_dir() and not os.listdir(place))):
+        raise BadRequest(
+            "--into", Text("{folder} is not an empty folder, or is a disk of its own; name a new one", folder=into)
+        )
     with _opened(file) as backup:
         try:
-            files.make_folder(parent)
-            with _unpacked(backup, files, parent) as folder:
+            files.make_folder(place.parent)
+            with _unpacked(backup, files, place.parent) as folder:
                 if clean:
                     clean(folder)
-                if parent == place:
-                    _moved_up(files, folder, place)
-                else:
-                    files.disk.rename(folder, place)
-            files.disk.sync_folder(parent)
+                files.disk.rename(folder, place)
+            files.disk.sync_folder(place.parent)
         except OSError as error:
             raise from_os_error(error, error.filename or into) from error
         return backup.contents
-
-
-def _moved_up(files: Files, folder: Path, place: Path) -> None:
-    """Move the contents of the folder to *place*, history.json last; any error undoes all moves, and nothing is replaced."""
-    history = WorkspacePaths(folder).history
-    moved: list[str] = []
-    try:
-        for path in sorted(folder.iterdir(), key=lambda path: (path == history, path)):
-            moved.append(path.name)
-            files.disk.rename_new(path, place / path.name)
-    except BaseException:
-        for name in moved:
-            if files.disk.stat(folder / name) is None:
-                files.disk.rename(place / name, folder / name)
-        raise
 
 
 def check(file: Path) -> Contents:

@@ -205,7 +205,7 @@ def test_create_leaves_nothing_on_a_full_disk_or_when_interrupted(lived, place, 
         assert list(place.iterdir()) == []
 
 
-def test_restore_needs_a_new_or_empty_folder(lived, place):
+def test_restore_needs_a_new_or_empty_folder_that_is_no_disk(lived, place, monkeypatch):
     made = created(lived, place / "一.tar")
     for name in ("空的", "深/一点/的", "一.md"):
         into = place / name
@@ -217,31 +217,15 @@ def test_restore_needs_a_new_or_empty_folder(lived, place):
             service.restore(made.file, into)
     (place / "文件").write_text("x")
     for into in (place / "文件", place):
-        with pytest.raises(BadRequest):
+        with pytest.raises(BadRequest, match="not an empty folder"):
             service.restore(made.file, into)
+    (place / "磁盘").mkdir()
+    monkeypatch.setattr("os.path.ismount", lambda path: path == place / "磁盘")
+    with pytest.raises(BadRequest, match="a disk of its own"):
+        service.restore(made.file, place / "磁盘")
     with pytest.raises(BadRequest, match="is not a file"):
         service.restore(place / "没有.tar", place / "新的")
     assert not any(path.name.startswith(".recalld-") for path in place.iterdir())
-
-
-@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()], ids=["disk", "interrupted"])
-@pytest.mark.parametrize("is_after", [False, True])
-def test_restore_into_an_empty_folder_leaves_it_empty_after_any_error(lived, place, monkeypatch, error, is_after):
-    made = created(lived, place / "一.tar")
-    disk = place / "磁盘"
-    disk.mkdir()
-    rename_new = RealDisk.rename_new
-    for n in range(len({entry.path.partition("/")[0] for entry in made.contents.files})):
-        fail = at_call(n, partial(raising, error))
-
-        def failing(self: RealDisk, old: Path, new: Path, fail: Any = fail) -> None:
-            for step in (lambda: rename_new(self, old, new), fail) if is_after else (fail, lambda: rename_new(self, old, new)):
-                step()
-
-        monkeypatch.setattr(RealDisk, "rename_new", failing)
-        with pytest.raises((StorageError, KeyboardInterrupt)):
-            service.restore(made.file, disk)
-        assert list(disk.iterdir()) == []
 
 
 def test_restore_replaces_nothing_that_came_into_the_folder_meanwhile(lived, place, monkeypatch):
