@@ -142,16 +142,17 @@ class Deletions:
         whole = {file.name for file in self._memory.dated() if file.ours and not file.broken} if journal.removed else ()
         journal.record_there_again([key for key in journal.removed - absences.removed.keys() if journal.file_of(key) in whole])
 
-    def taken_out(self, absences: Absences | None = None) -> dict[Key, Block | None]:
+    def taken_out(self, absences: Absences | None = None) -> set[Key]:
         """
-        Return what a person has deleted or changed in dated files by hand: each message with its new block, or None.
+        Return the messages that a person has deleted from dated files; one that has other words there now stays a message.
 
         A file that ends early counts where it ends behind a whole message, as it does when somebody has deleted the others.
         *absences* are the absences, where the caller has just asked for them.
         """
         absences = absences or self.absences()
         ends = {key for name, keys in absences.cut.items() if self._ends_whole(name) for key in keys}
-        return {**dict.fromkeys((*self._journal.removed, *ends)), **absences.removed}
+        edited = {key for key, now in absences.removed.items() if now and now.text.strip()}
+        return {*self._journal.removed, *ends, *absences.removed} - edited
 
     def _ends_whole(self, name: str) -> bool:
         path = self._memory.path_of(name)
@@ -293,11 +294,6 @@ def _holder(recorded: Sequence[Key], elsewhere: Mapping[Path, frozenset[Key]]) -
 def same_words(text: str, other: str) -> bool:
     """Return whether two texts differ in blank lines and the ends of lines alone, which formatters change."""
     return _filled_lines(text) == _filled_lines(other)
-
-
-def is_other(message: Message | Block, now: Block | None) -> bool:
-    """Return whether a person has taken words out of the message; *now* is the block that it has become."""
-    return now is None or not (same_words(message.text, now.text) or message.text.strip() in now.text)
 
 
 def _filled_lines(text: str) -> list[str]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from ..archive.deletions import is_other
 from ..archive.history import history_copies
 from ..archive.quarantine import Unread
 from ..host.last_night import read_last_fsck
@@ -180,14 +179,14 @@ def gone(look: Look) -> Faults:
 
 
 def taken_out(look: Look) -> Faults:
-    """Yield how many messages that a person deleted or changed by hand still stand elsewhere as they were."""
+    """Yield how many messages that a person deleted by hand still stand elsewhere."""
     ws = look.ws
     ends = {key for keys in look.absences.cut.values() for key in keys}  # reported as cut off
-    taken = {key: now for key, now in ws.deletions.taken_out(look.absences).items() if key not in ends}
+    taken = ws.deletions.taken_out(look.absences) - ends
     copies = history_copies(ws.files, ws.paths, ws.zone) if taken else ()
-    if left := {copy.key for copy in copies if copy.key in taken and is_other(copy, taken[copy.key])}:
+    if left := {copy.key for copy in copies if copy.key in taken}:
         yield odd(
-            "messages that you deleted or changed by hand stand in other places as they were ({count}): `recalld forget --removed` shows them, and takes them out everywhere.",
+            "messages that you deleted by hand stand in other places ({count}): `recalld forget --removed` shows them, and takes them out everywhere.",
             count=len(left),
         )
 

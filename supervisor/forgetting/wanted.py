@@ -18,7 +18,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from ..archive.deletions import is_other
 from ..archive.history import history_copies
 from ..longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
 from ..protocol.dated_file import Block, parse_dated
@@ -151,7 +150,7 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
         return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
     if by == "removed":
         taken = ws.deletions.taken_out()
-        chosen = {key: place for key, place in places.items() if key in taken and is_other(place.entry, taken[key])}
+        chosen = {key: place for key, place in places.items() if key in taken}
     else:
         chosen = {key: place for key, place in places.items() if _is_meant(ws, by, value, key, place)}
     return Wanted(chosen, _with_made_lines(ws, chosen))

@@ -136,7 +136,7 @@ def forget(
     session: Annotated[str | None, Option("--session", "all messages of a session")] = None,
     day: Annotated[str | None, Option("--day", "all messages of a day, as in 2026-01-28")] = None,
     file: Annotated[str | None, Option("--file", "a dated file, a note or a picture, by its name")] = None,
-    removed: Annotated[bool, Option("--removed", "what you deleted or changed by hand, where it still stands")] = False,
+    removed: Annotated[bool, Option("--removed", "what you deleted by hand, where it still stands")] = False,
     yes: Annotated[bool, Option("--yes", "without asking")] = False,
 ) -> None:
     """Delete words from every place of the workspace, for good; shows first what would go, and asks."""
