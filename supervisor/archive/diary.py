@@ -72,7 +72,6 @@ _BY: Final = {
 #: How much is forgotten: a single one, and several.
 _AMOUNTS: Final = {
     "messages": (msgid("{count} message"), msgid("{count} messages")),
-    "undone": (msgid("{count} line kept for undo"), msgid("{count} lines kept for undo")),
     "lines": (msgid("{count} line"), msgid("{count} lines")),
     "files": (msgid("{count} file"), msgid("{count} files")),
 }

@@ -17,7 +17,7 @@ from ..text.lazy_re import lazy_re
 #: How a forgetting reaches a place:
 #: `messages`: the messages are taken out of the file; `lines`: its lines are; `file`: a file that holds the words is deleted;
 #: `remade`: what was made from the words is deleted, and made again from what is left; `names`: it names files, whose names may
-#: have a word in them; `person`: a person's own, which is named and never changed; `none`: it holds no words.
+#: have a word in them: these lines, or older logs, are deleted; `person`: a person's own, which is named and never changed; `none`: it holds no words.
 Way: TypeAlias = Literal["messages", "lines", "file", "remade", "names", "person", "none"]
 _DAY: Final = r"\d{4}-\d{2}-\d{2}"
 #: What the next supervisor, or a forgetting, deletes: questions in words of messages, which recalld 0.26 and before kept, and
@@ -67,7 +67,7 @@ PLACES: Final = (
     Place("long_term", r"memory\.md|MEMORY\.md|memory/MEMORY\.md", "lines"),
     Place("notes", r"memory/.+", "person"),
     Place("ended", r"\.recalld/ended\.jsonl", "lines"),
-    Place("diary", r"CHANGES\.md", "names"),
+    Place("diary", r"CHANGES\.md", "none"),
     Place("acts", r"\.recalld/acts\.jsonl", "lines"),
     # turns and sessions
     Place("turns", r"turns/.+", "file"),

@@ -55,7 +55,7 @@ class Act:
 
     Of each message it has the id, the time in wire form ("" for none), and keyed digests; *lines* and *files* are such digests.
     *versions* are those of the dated files that had the messages: what a worker still makes of them is refused. Among them are
-    names, of pictures and of files as logs have them: nothing else leads to these once the words are gone.
+    names of pictures: nothing else leads to these once the words are gone.
 
     *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts of a workspace begin in one
     millisecond.

@@ -18,7 +18,7 @@ from typing import Final
 
 from ..archive.history import messages_of
 from ..archive.journal import SeenJournal
-from ..archive.places import OTHERS, PLACES, Way
+from ..archive.places import OTHERS, PLACES
 from ..archive.run import taken_names
 from ..archive.slug import free_name, short_id
 from ..archive.tombstones import Act, Tombstones
@@ -29,6 +29,7 @@ from ..protocol.message import History, Key, Message
 from ..protocol.paths import WorkspacePaths, day_of_name
 from ..storage.clock import Clock
 from ..storage.control import note, noting
+from ..storage.errors import TEMPORARY
 from ..storage.files import Files
 from ..storage.lenient_json import render_json
 from ..storage.texts import Text, msgid
@@ -38,12 +39,10 @@ from .wanted import Spot, Wanted, blocks_at, copies, every_line, files_below, st
 
 #: Those of files that are deleted whole.
 _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "sessions")
-#: The ways of those that are written again; and what happens in each place, also in one that a person may have written into.
-_WRITTEN: Final = ("messages", "lines", "names")
-_AGAIN: Final = msgid("written again without the words: {files}")
+#: What happens in a place, by its way.
+_AGAIN: Final = msgid("written again without the words, or deleted with them: {files}")
 _DELETED: Final = msgid("deleted: {files}")
-_REMADE: Final = msgid("deleted, and if need be made again from what stays: {files}")
-_EDITED: Final = msgid("deleted, and if need be made again from what stays: {files}; what you wrote into {edited} goes, too")
+_REMADE: Final = msgid("deleted, with what you may have written into it, and if need be made again from what stays: {files}")
 #: The most files of a place that are named.
 _MOST_NAMED: Final = 4
 #: How often a sweep is done over at most, while programs write the words again.
@@ -54,25 +53,13 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     """Return place by place what forgetting these would do; nothing is changed."""
     aim = Aim(ws, wanted, now, applies=False)
     go_through(aim)
-    ways = {place.what: place.way for place in (*PLACES, OTHERS) if place.what != "table"}
-    edited = {
-        ws.paths.relative(ws.paths.summary(period)) for period, summary in ws.memory.summaries().items() if summary.edited
-    }
-    return tuple(spot for place in ways if place in aim.touched for spot in _spots(aim, place, ways[place], edited))
-
-
-def _spots(aim: Aim, place: str, way: Way, edited: Collection[str]) -> Iterator[Spot]:
-    """Yield what happens in a place, and apart from it to the files that are deleted where others are written again."""
-    touched = aim.touched[place]
-    gone = [name for name in touched if name in aim.removed] if way in _WRITTEN else []
-    left = [name for name in touched if name not in gone]
-    what_happens = _AGAIN if way in _WRITTEN else _REMADE if way == "remade" else _DELETED
-    for files, sentence in ((left, what_happens), (gone, _DELETED)):
-        if files:
-            words = [name for name in files if name in edited]
+    spots = []
+    for what, way in {place.what: place.way for place in (*PLACES, OTHERS)}.items():
+        if files := aim.touched.get(what):
+            sentence = _AGAIN if way in ("messages", "lines", "names") else _REMADE if way == "remade" else _DELETED
             more = [Text("{count} more", count=len(files) - _MOST_NAMED)] if len(files) > _MOST_NAMED else []
-            named = Text(_EDITED if words else sentence, files=[*files[:_MOST_NAMED], *more], edited=words)
-            yield Spot(place, named, tuple(files))
+            spots.append(Spot(what, Text(sentence, files=[*files[:_MOST_NAMED], *more]), tuple(files)))
+    return tuple(spots)
 
 
 def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str = "") -> Act:
@@ -181,7 +168,7 @@ def _record(act: Act, look: Aim) -> None:
     """
     Write down what has to be known once the words are gone.
 
-    The versions of the dated files and of what was made from them: no such file is taken for memory again. The names that
+    The versions of the dated files and of what was made from them: no such file is taken for memory again. The pictures that
     nothing else leads to: whoever goes on with the act looks for them.
     """
     ws = look.ws
@@ -247,13 +234,10 @@ def _clean_history(aim: Aim) -> None:
     history = store.read()
     if rule(history) != history and aim.note(paths.history):
         store.change(rule)
-    before = store.backup()
-    cut_off = () if before else tuple(messages_of(aim.ws.files, paths.history_backup, aim.ws.zone))
-    if rule(cut_off) != cut_off:
-        aim.remove(paths.history_backup)
-    was_changed = aim.applies and "history" in aim.touched  # then the backup is the version before
-    if (was_changed or of_backup(before) != before) and aim.note(paths.history_backup):
+    if aim.applies:
         store.change_backup(of_backup)
+    elif any(message.key in aim.messages for message in messages_of(aim.ws.files, paths.history_backup, aim.ws.zone)):
+        aim.note(paths.history_backup)
 
 
 def _without_keys(history: History, keys: Collection[Key]) -> History:
@@ -325,7 +309,8 @@ def _forget_lines(aim: Aim) -> None:
 
 def _forget_attachments(aim: Aim) -> None:
     ws, folder = aim.ws, aim.ws.paths.attachments
-    names = {name: f"{folder.name}/{name.partition('.aside')[0]}" for name in ws.files.disk.names(folder)}
+    kept = {name: TEMPORARY.fullmatch(name) for name in ws.files.disk.names(folder)}
+    names = {name: f"{folder.name}/{(half['name'] if half else name).partition('.aside')[0]}" for name, half in kept.items()}
     going = [name for name, whole in names.items() if aim.leaves(whole)]
     others = standing(ws, aim.now).items() if going else ()
     left = attachments_in(message.entry for key, message in others if key not in aim.messages)

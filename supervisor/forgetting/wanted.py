@@ -134,26 +134,22 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
     places = standing(ws, now)
     if by == "file":
         return _file(ws, value, places)
-    if by == "match":
-        sought = plain(value)
-        chosen = {key: place for key, place in places.items() if sought in plain(place.entry.text)}
-        if len(chosen) > _MANY and len(chosen) * 3 > len(places):
-            raise BadRequest(
-                "--match",
-                Text(
-                    "it stands in {count} of {total} messages; give words that say more exactly which ones are meant",
-                    count=len(chosen),
-                    total=len(places),
-                ),
-            )
-        also = [line for line in every_line(ws) if sought in plain(line.text)]
-        return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
-    if by == "removed":
-        taken = ws.deletions.taken_out()
-        chosen = {key: place for key, place in places.items() if key in taken}
-    else:
-        chosen = {key: place for key, place in places.items() if _is_meant(ws, by, value, key, place)}
-    return Wanted(chosen, _with_made_lines(ws, chosen))
+    taken = ws.deletions.taken_out() if by == "removed" else ()
+    chosen = {key: place for key, place in places.items() if key in taken or _is_meant(ws, by, value, key, place)}
+    if by != "match":
+        return Wanted(chosen, _with_made_lines(ws, chosen))
+    if len(chosen) > _MANY and len(chosen) * 3 > len(places):
+        raise BadRequest(
+            "--match",
+            Text(
+                "it stands in {count} of {total} messages; give words that say more exactly which ones are meant",
+                count=len(chosen),
+                total=len(places),
+            ),
+        )
+    sought = plain(value)
+    also = [line for line in every_line(ws) if sought in plain(line.text)]
+    return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
 
 
 def refuse_vague(text: str) -> None:
@@ -174,13 +170,19 @@ def plain(text: str) -> str:
 
 
 def _is_meant(ws: Workspace, by: By, value: str, key: Key, place: Standing) -> bool:
-    if by == "message":
-        identity, _, digest = value.partition("@")
-        ids = (key[0], place.entry.id)  # in a dated file a later text of a message has an id of its own
-        return identity in ids and key[1].startswith(digest)
-    if by == "session":
-        return place.session == value
-    return place.entry.created_at is not None and local_day(place.entry.created_at, ws.zone).isoformat() == value
+    entry = place.entry
+    match by:
+        case "message":
+            identity, _, digest = value.partition("@")
+            ids = (key[0], entry.id)  # in a dated file a later text of a message has an id of its own
+            return identity in ids and key[1].startswith(digest)
+        case "match":
+            return plain(value) in plain(entry.text)
+        case "session":
+            return place.session == value
+        case "day":
+            return entry.created_at is not None and local_day(entry.created_at, ws.zone).isoformat() == value
+    return False
 
 
 def standing_lines(ws: Workspace) -> tuple[Line, ...]:

@@ -26,18 +26,17 @@ _POLL_S: Final = 0.03
 
 @dataclass(frozen=True, slots=True)
 class ToForget:
-    """One message or line: its *ref* (id or number, and digest), time, speaker, how it begins, and its *day* there."""
+    """
+    One message or line: its *ref* (id or number, and digest), time, speaker, how it begins, and its *day* there.
+
+    A line of the number 0 stands nowhere any more, and is only kept so that `undo` could bring it back.
+    """
 
     ref: str
     at: str
     role: str
     text: str
     day: str = ""
-
-    @property
-    def is_undone(self) -> bool:
-        """Whether it is a line that stands nowhere any more, and is only kept so that `undo` could bring it back."""
-        return self.ref.startswith("0@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +71,7 @@ class Forgotten:
     @property
     def amounts(self) -> tuple[Text, ...]:
         """The same in words, without what there is none of."""
-        undone = sum(line.is_undone for line in self.lines)
-        return amounts_of({**self.counts, "lines": len(self.lines) - undone, "undone": undone})
+        return amounts_of(self.counts)
 
 
 @operation("forget", owner=True, within_s=600.0)

@@ -12,7 +12,6 @@ import pytest
 
 from recalld.supervisor.archive.tombstones import Tombstones
 from recalld.supervisor.checks import backup
-from recalld.supervisor.forgetting.cleaning import without_names
 from recalld.supervisor.forgetting.sweep import forget_in
 from recalld.supervisor.forgetting.wanted import Trace
 from recalld.supervisor.operations import forget as operations
@@ -176,10 +175,9 @@ def test_forget_by_text_takes_copies_that_have_it_and_names_ones_own(world: Worl
     assert forget(world, "match", "cormorant-5").left == ("memory/我的.md",)
 
 
-@pytest.mark.parametrize("other", ["我的.md.md", "旧/我的.md"])
-def test_forget_of_a_note_leaves_receipts_of_one_with_a_longer_name(world: World, other: str) -> None:
+def test_forget_of_a_note_leaves_receipts_of_its_namesake_in_a_folder(world: World) -> None:
     world.put("memory/我的.md", "# 书\n\n图书馆的书十二号还。\n")
-    world.put(f"memory/{other}", "# 钱\n\n老周还欠我 900 块。\n")
+    world.put("memory/旧/我的.md", "# 钱\n\n老周还欠我 900 块。\n")
     world.round()
     world.refresh()
     world.save_receipt(world.inject("老周欠我多少钱？"))
@@ -273,9 +271,3 @@ def test_tombstones_with_a_broken_line_keep_the_others(tmp_path: Path) -> None:
     stones.begin([one], [], [], NOW, b"k" * 32)
     paths.forgotten.write_bytes(paths.forgotten.read_bytes() + b'{"begun": 3}\n{"half')
     assert stones.has(one)
-
-
-@pytest.mark.parametrize(("day", "left"), [("2026-01-28", "2026-01-28-forgotten"), ("2026-02-31", "forgotten")])
-def test_name_of_a_file_that_is_gone_is_the_same_with_a_path_and_without(day: str, left: str) -> None:
-    log = f'{{"file": "memory/{day}-钥匙.md", "name": "{day}-钥匙"}}'.encode()
-    assert without_names([], lambda _: True, False, log).decode() == f'{{"file": "memory/{left}.md", "name": "{left}"}}'

@@ -171,8 +171,7 @@ def _shown(call: Call, shown: Forgotten, by: str, value: str) -> list[str]:
         return [none, *left]
     lines: list[str] = [Text("to be forgotten: {amounts}", amounts=shown.amounts)]
     for item in (*shown.messages, *shown.lines):
-        ref = call.render(Text("kept for undo")) if item.is_undone else item.ref
-        lines.append("  " + "  ".join(filter(None, (ref, item.day, call.render(word(item.role)), item.text))))
+        lines.append("  " + "  ".join(filter(None, (item.ref, item.day, call.render(word(item.role)), item.text))))
     lines += [f"  {name}" for name in shown.files]
     lines += ["", *(f"- {call.render(spot.sentence)}" for spot in shown.places)]
     lines += ["", *left] if left else []
