@@ -17,10 +17,11 @@ from ..text.lazy_re import lazy_re
 #: How a forgetting reaches a place:
 #: `messages`: the messages are taken out of the file; `lines`: its lines are; `file`: a file that holds the words is deleted;
 #: `remade`: what was made from the words is deleted, and made again from what is left; `names`: it names files, whose names may
-#: have a word in them: these lines, or older logs, are deleted; `person`: a person's own, which is named and never changed; `none`: it holds no words.
+#: have a word in them: these lines, and older logs, go; `person`: a person's own, which is named and never changed; `none`: it
+#: holds no words.
 Way: TypeAlias = Literal["messages", "lines", "file", "remade", "names", "person", "none"]
 _DAY: Final = r"\d{4}-\d{2}-\d{2}"
-#: What the next supervisor, or a forgetting, deletes: questions in words of messages, which recalld 0.26 and before kept, and
+#: What the next supervisor deletes: questions in words of messages, which recalld 0.26 and before kept, and
 #: tables of later versions, until 0.40.
 LEFT: Final = (".recalld/canaries.jsonl", ".recalld/files.json", ".recalld/found.json", ".recalld/long-term.json")
 #: The name of a file that is being written.
