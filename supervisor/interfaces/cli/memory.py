@@ -170,8 +170,8 @@ def _shown(call: Call, shown: Forgotten, by: str, value: str) -> list[str]:
         none = Text("nothing to forget: nothing in memory matches {option}.", option=f"--{by} {value}".rstrip())
         return [none, *left]
     lines: list[str] = [Text("to be forgotten: {amounts}", amounts=shown.amounts)]
-    for item in (*shown.messages, *shown.lines):
-        lines.append("  " + "  ".join(filter(None, (item.ref, item.day, call.render(word(item.role)), item.text))))
+    items = ((item.ref, item.day, call.render(word(item.role)), item.text) for item in (*shown.messages, *shown.lines))
+    lines += ["  " + "  ".join(filter(None, item)) for item in items]
     lines += [f"  {name}" for name in shown.files]
     lines += ["", *(f"- {call.render(spot.sentence)}" for spot in shown.places)]
     lines += ["", *left] if left else []
