@@ -245,7 +245,7 @@ class Crew:
         except PoolAway as away:
             why = away.args[0]
         if why:
-            raise NoService(why, Text("`recalld doctor --broker` checks it"))
+            raise NoService(why, Text("`recalld pool status` shows what is wrong"))
 
     # ── one task ─────────────────────────────────────────────────────────────
 

@@ -41,6 +41,7 @@ _LABELS: Final = {
     "unwritten": "not filed yet",
     "oldestUnwritten": "oldest not filed",
     "covered": "files with a summary",
+    "differing": "out of date",
     "coveredFiles": "files with a summary",
     "previous": "earlier texts kept",
     "undated": "without a time",

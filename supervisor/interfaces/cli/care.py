@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.clock import Clock, fixed_clock, utc_now
 from ...storage.errors import BadFile, BadRequest, NoWorkspace, SupervisorError
-from ...storage.texts import Text, msgid
+from ...storage.texts import Text
 from ...text.foreign_text import printable_line
 from ..locate import running_version, version
-from ..output import Word, as_text, by_name, in_local_times, wire, word
+from ..output import as_text, by_name, in_local_times, wire, word
 from .call import Call, typed
 from .parser import Argument, Option, command
 
@@ -113,7 +113,6 @@ def await_quiet_end(ws: Workspace, clock: Clock, pause: Callable[[float], None])
 def doctor(
     call: Call,
     verbose: Annotated[bool, Option("--verbose", "what is good, too")] = False,
-    broker: Annotated[bool, Option("--broker", "check the pool of workers alone")] = False,
 ) -> int:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
     from ...checks.check import Look
@@ -122,10 +121,6 @@ def doctor(
 
     root = call.root()
     check_folder(root)
-    if broker:
-        from .workspace import show_pool
-
-        return 0 if show_pool(call) else BadFile.exit_code
     at = call.moment() or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
     if not refused:
@@ -168,11 +163,7 @@ def restore(call: Call) -> int:
 def index_status(call: Call) -> None:
     """Show what the index holds, and whether it is up to date."""
     inventory = call.perform("index_status")
-    sentence = msgid(
-        "files of memory that are not in it as they are now: {count}; the next question takes them in, or `recalld index rebuild`"
-    )
-    state = Text(sentence, count=inventory.differing) if inventory.differing else Word("up to date")
-    call.answer({**_held(inventory), "differing": inventory.differing}, {**_held(inventory), "state": state})
+    call.answer({**_held(inventory), "differing": inventory.differing})
 
 
 @command("index rebuild")
@@ -184,8 +175,7 @@ def index_rebuild(call: Call) -> int:
     ws, _ = call.opened()
     _, fault = make_vectors(ws, utc_now)
     held = _held(ws.index.inventory())
-    odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
-    call.answer({**changes, **held}, {**held, **odd})
+    call.answer({**changes, **held}, {**held, **{name: changes[name] for name in ("shared", "unread") if changes[name]}})
     return call.say(Text("no vectors were made: {why}.", why=fault), 69) if fault else 0
 
 
@@ -238,12 +228,8 @@ def backup_create(call: Call, file: File) -> None:
     backup = create(ws, _absolute(file), at, version())
     with suppress(SupervisorError, OSError):  # a folder that can only be read is backed up, too
         remember_backup(ws, backup.file, at)
-    fields = _described(backup.file, backup.contents)
-    if call.json or backup.left_out:
-        fields["leftOut"] = list(backup.left_out)
-    if call.json:
-        fields["lockedMs"] = backup.locked_ms
-    call.answer(fields)
+    fields = {**_described(backup.file, backup.contents), "leftOut": list(backup.left_out)}
+    call.answer({**fields, "lockedMs": backup.locked_ms}, fields)
 
 
 @command("backup nightly")
@@ -261,10 +247,7 @@ def backup_nightly(
     ws, at = call.opened()
     at = at if call.moment() else await_quiet_end(ws, utc_now, sleep)
     file, contents, deleted = nightly_backup(ws, _absolute(folder), keep, at, version())
-    fields = _described(file, contents)
-    if call.json or deleted:
-        fields["deleted"] = list(map(str, deleted))
-    call.answer(fields)
+    call.answer({**_described(file, contents), "deleted": list(map(str, deleted))})
 
 
 @command("backup verify", common=("now", "json"))

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.errors import BadFile, BadRequest, NoPermission, SupervisorError
 from ...storage.texts import Text, msgid, render
-from ..output import as_json
+from ..output import as_json, word
 from .call import Call
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
     from ..connect.settings import Change, Machine
 
-#: What of the client changes, and how.
-_PARTS: Final = {
-    "hooks": msgid("hooks"),
-    "server": msgid("MCP server"),
-    "paragraph": msgid("a paragraph on memory"),
-}
+#: How a settings file changes.
 _CHANGES: Final = {
     "add": msgid("{path}  add: {what}"),
     "update": msgid("{path}  bring up to date: {what}"),
@@ -41,6 +36,9 @@ def connect(
     project: Annotated[Path | None, Option("--project", "only for what is done in this folder", metavar="DIR")] = None,
 ) -> int:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
+    from shlex import join
+
+    from ...protocol.config import make_workspace
     from ..connect.clients import CLIENTS
 
     machine, writes = _machine(call, project), yes and not dry_run
@@ -48,45 +46,29 @@ def connect(
         call.show(as_json({"mcpServers": {"recalld": machine.place.server}}))  # the client reads it, with --json or without
         call.say(Text("add this to the settings of any client that speaks MCP; most have an object `mcpServers`."))
         return 0
-    is_made = machine.paths.config.exists()
     changes, refused = _changes(clients, machine.installed(), machine.removals if remove else machine.changes)
-    done = [change for change in changes if change.kind not in ("there", "absent")]
-    if writes:
-        _write(call, machine, changes, removes=remove, changes_something=bool(done))
-    none = msgid("No client was found on this machine. Name one, as in `recalld connect codex`; there are {names}.")
-    shown: list[str] = [Text(none, names=list(CLIENTS))]
+    is_done = all(change.kind in ("there", "absent") for change in changes)
+    if writes and changes and not (remove and is_done and not machine.paths.connections.exists()):
+        if not (remove or machine.paths.config.exists()):
+            make_workspace(machine.paths.root, os.environ, call.language)
+        machine.apply(changes)
+    shown: list[str] = [
+        Text(
+            "No client was found on this machine. Name one, as in `recalld connect codex`; there are {names}.", names=[*CLIENTS]
+        )
+    ]
     if remove or changes or refused:
-        named = _named(clients, machine)
-        head = [] if remove else _head(machine, is_made=is_made, finds=bool(changes), writes=writes)
-        listed = [change for change in changes if change.kind != "absent" or change.elsewhere]
-        rows = _rows(call, listed, refused, named, every_line=dry_run)
-        notes = [] if remove else _notes(changes, machine)
-        if writes or not done:
-            end = Text(_end(done, refused, removes=remove))
-        else:
-            again = f"recalld connect{named}{' --remove' if remove else ''} --yes"
-            more = msgid("Nothing was written. `{command}` does it; with --dry-run every line is shown.")
-            end = Text(msgid("Nothing was written. `{command}` does it.") if dry_run else more, command=again)
-        shown = [*head, *rows, *([""] if head or rows else []), *notes, end]
+        words = [*(clients or ()), *(("--project", str(machine.project)) if machine.project else ())]
+        again = join(["recalld", "connect", *words, *(["--remove"] if remove else []), "--yes"])
+        end = Text("Nothing was written. `{command}` does it; with --dry-run every line is shown.", command=again)
+        if is_done:
+            end = Text("There is nothing to write.")
+        elif writes:
+            end = Text("Done. Restart the clients. `recalld doctor` checks the connections, and the memory stays where it is.")
+        rows = _rows(call, changes, refused, words, every_line=dry_run)
+        shown = [Text("Workspace: {root}", root=machine.paths.root), *rows, "", end]
     call.answer(_as_data(machine, changes, refused, written=writes), shown)
     return refused[0][1].exit_code if refused else 0
-
-
-def _write(call: Call, machine: Machine, changes: Sequence[Change], *, removes: bool, changes_something: bool) -> None:
-    from ...protocol.config import make_workspace
-
-    if not (changes_something or machine.paths.connections.exists() if removes else changes):
-        return
-    if not removes and not machine.paths.config.exists():
-        make_workspace(machine.paths.root, os.environ, call.language)
-    machine.apply(changes)
-
-
-def _head(machine: Machine, *, is_made: bool, finds: bool, writes: bool) -> list[str]:
-    head = Text("Workspace: {root}", root=machine.paths.root)
-    if not (is_made or writes):
-        head = Text("Workspace: {root} (there is none yet; --yes makes it)", root=machine.paths.root)
-    return [head] if is_made or finds else []
 
 
 @command("hook", common=("workspace",))
@@ -138,9 +120,15 @@ def _changes(
 
 
 def _rows(
-    call: Call, changes: Sequence[Change], refused: Sequence[tuple[str, SupervisorError]], named: str, *, every_line: bool
+    call: Call,
+    changes: Sequence[Change],
+    refused: Sequence[tuple[str, SupervisorError]],
+    words: Sequence[str],
+    *,
+    every_line: bool,
 ) -> list[str]:
-    from shlex import quote
+    """Return the lines about each client: its files, the other workspaces that it is connected with, why it is refused."""
+    from shlex import join
 
     from ..connect.clients import CLIENTS
     from ..connect.settings import changed_lines
@@ -148,54 +136,17 @@ def _rows(
     rows: list[str] = []
     for client in dict.fromkeys([*(change.client for change in changes), *(name for name, _ in refused)]):
         title, of_it = CLIENTS[client].title, [change for change in changes if change.client == client]
-        rows += ["", title]
+        below: list[str] = [error.sentence for name, error in refused if name == client]
         for change in (change for change in of_it if change.kind != "absent"):
-            what = call.render([Text(_PARTS[part]) for part in change.wanted.what])
-            rows.append("  " + call.render(Text(_CHANGES[change.kind], path=_shown(change), what=what)))
-            if every_line:
-                rows += [f"    {line}" for line in changed_lines(change)]
+            below.append(Text(_CHANGES[change.kind], path=_shown(change), what=[word(part) for part in change.wanted.what]))
+            below += [f"  {line}" for line in changed_lines(change)] if every_line else []
         for root in dict.fromkeys(root for change in of_it for root in change.elsewhere):
-            command = f"recalld -w {quote(root)} connect{named} --remove"
-            sentence = Text("{client} is connected to {root}; `{command}`", client=title, root=root, command=command)
-            rows.append(f"  {call.render(sentence)}")
-        rows += [f"  {call.render(error)}" for name, error in refused if name == client]
+            command = join(["recalld", "-w", root, "connect", *words, "--remove"])
+            below.append(Text("{client} is connected to {root}; `{command}`", client=title, root=root, command=command))
+        if CLIENTS[client].note and any(change.kind == "add" for change in of_it):
+            below.append(Text(CLIENTS[client].note))
+        rows += ["", title, *(f"  {call.render(line)}" for line in below)] if below else []
     return rows
-
-
-def _named(clients: Sequence[str] | None, machine: Machine) -> str:
-    from shlex import join
-
-    words = [*(clients or ()), *(("--project", str(machine.project)) if machine.project else ())]
-    return f" {join(words)}" if words else ""
-
-
-def _end(done: Sequence[Change], refused: Sequence[object], *, removes: bool) -> str:
-    if not done and refused:
-        return msgid("Nothing was written.")
-    if removes:
-        sentence = msgid("Done. Restart the clients. The memory stays where it is.")
-        return sentence if done else msgid("Nothing of this workspace is there.")
-    sentence = msgid("Done. Restart the clients. `recalld doctor` checks the connections.")
-    return sentence if done else msgid("Everything is connected already.")
-
-
-def _notes(changes: Sequence[Change], machine: Machine) -> list[str]:
-    from ..connect.clients import CLIENTS
-    from ..locate import socket_path
-
-    names = dict.fromkeys(change.client for change in changes if change.kind != "there")
-    notes: list[str] = [Text(CLIENTS[name].note) for name in names if CLIENTS[name].note]
-    if names:
-        notes.append(
-            Text(
-                'The logs of {names} may have talk that memory lacks: `recalld import {first} --dry-run` says how much. With `[[sources.take]]` and `from = "{first}"` at the end of recalld.toml they are taken in by themselves, before the client deletes them.',
-                names=[CLIENTS[name].title for name in names],
-                first=next(iter(names)),
-            )
-        )
-    if os.path.isdir("/run/systemd/system") and not socket_path(str(machine.paths.root)):
-        notes.append(Text("No supervisor runs. Questions are answered faster with one: `recalld service install`"))
-    return notes
 
 
 def _as_data(
@@ -224,6 +175,4 @@ def _as_data(
 
 def _shown(change: Change) -> str:
     """Return the path of a settings file, and behind an arrow the file that it is a link to, which is what is written."""
-    home = Path.home()
-    paths = dict.fromkeys((change.wanted.path, change.file))
-    return " → ".join(f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path) for path in paths)
+    return " → ".join(map(str, dict.fromkeys((change.wanted.path, change.file))))

@@ -8,7 +8,7 @@ is typed and what it means; its docstring is the help.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from importlib import import_module
@@ -20,8 +20,6 @@ from ...storage.texts import Text, msgid
 from .call import Call
 
 HELP: Final = "--help"
-#: The variable that the scripts of `recalld completion` set when they ask.
-COMPLETE: Final = "_RECALLD_COMPLETE"
 Declared: TypeAlias = tuple[Callable[..., int | None], Sequence["Option"]]
 F = TypeVar("F", bound="Callable[..., int | None]")
 
@@ -181,14 +179,9 @@ class Group:
             raise UsageFault(Text("Missing command"), path)
         if (name := words[0]).startswith("-"):
             read_options((), words, path)  # there is none but --help
-        return self.named(name, path).run(call, words[1:], f"{path} {name}")
-
-    def named(self, name: str, path: str) -> Command | Group:
-        """Return the command of this name; UsageFault, with those that are like it, if there is none."""
         if name not in self.commands:
-            sentences = msgid("No such command {name}"), msgid("No such command {name}; the nearest is {near}")
-            raise _unknown(sentences, repr(name), self.commands, path)
-        return self.commands[name]
+            raise UsageFault(Text("No such command {name}", name=repr(name)), path)
+        return self.commands[name].run(call, words[1:], f"{path} {name}")
 
 
 def read_options(
@@ -207,16 +200,14 @@ def read_options(
     for word in left:
         if word == "--" or (until_command and not word.startswith("-")):
             rest += [*([] if word == "--" else [word]), *left]
-        elif not word.startswith("-") or word == "-" or (word[1:].isdecimal() and f"-{word[1]}" not in by_name):
+        elif not word.startswith("-") or word == "-" or word[1:].isdecimal():
             rest.append(word)
         else:
             name, equals, value = word.partition("=") if word.startswith("--") else (word[:2], word[2:], word[2:])
             if name == HELP:
                 raise HelpWanted(path)
             if name not in by_name:
-                sentences = msgid("No such option {name}"), msgid("No such option {name}; the nearest is {near}")
-                named = name if word.startswith("--") else word
-                raise _unknown(sentences, named, [long for long in by_name if long[1] == "-"], path)
+                raise UsageFault(Text("No such option {name}", name=word.partition("=")[0]), path)
             param = by_name[name]
             if param.is_flag and equals:
                 raise UsageFault(Text("Option {name} takes no value", name=name), path)
@@ -229,13 +220,6 @@ def _value(name: str, left: Iterator[str], path: str) -> str:
     for word in left:
         return word
     raise UsageFault(Text("Option {name} needs a value", name=name), path)
-
-
-def _unknown(sentences: tuple[str, str], name: str, known: Iterable[str], path: str) -> UsageFault:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name.strip("'"), [*known])
-    return UsageFault(Text(sentences[bool(near)], name=name, near=near), path)
 
 
 # ── declared ─────────────────────────────────────────────────────────────────

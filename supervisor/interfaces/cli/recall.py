@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.texts import Text
 from ..output import as_json, receipt_text
-from ..wording import NOT_ASKED, SMALL_TALK, THE_QUESTION, refs_of, why_no_hits, why_not_whole
+from ..wording import NOT_ASKED, SMALL_TALK, refs_of, why_no_hits, why_not_whole
 from .call import Call
 from .parser import READ, Argument, Option, command
 
 if TYPE_CHECKING:
-    from ...index.hit import SearchResult
+    from ...context.build import Injection
 
-#: The reasons for which hits are left out that the reader has anyway.
-_SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
 _NOT_ASKED: Final = Text("nothing was asked; give the question with `--query`, or put it into inbox.json.")
-_LEFT_OUT: Final = {
-    "group": Text("nothing in memory matches that may be shown in this chat."),
-    "known": Text("what matches in memory is in the conversation already."),
-    "size": Text("what matches in memory does not fit; see the budgets [recall] memory_tokens and max_injected_chars."),
-}
 
 Query = Annotated[str | None, Option("--query", "the input; without it, what waits in inbox.json")]
 
@@ -39,8 +31,7 @@ def inject(
     """Print the memory block for an input, and nothing else."""
     injection = call.perform("inject", question=query, known=known or (), project=project)
     if not injection.memory:
-        left_out = {why for _, why in injection.left_out} | ({"group"} if injection.receipt.chat != "direct" else set())
-        call.say(_why_empty(injection.result, left_out) if injection.receipt.question.strip() else _NOT_ASKED)
+        call.say(_why_empty(injection))
     elif not_whole := why_not_whole(injection.result):
         call.say(not_whole)
     if call.json or injection.memory:
@@ -126,13 +117,14 @@ def _hit(hit: Any) -> dict[str, Any]:
     return {**shown, "score": None if hit.score is None else round(hit.score, 4), "because": list(hit.because)}
 
 
-def _why_empty(result: SearchResult, left_out: Collection[str]) -> str:
-    if "group" in left_out:  # always the same sentence, so that it reveals nothing of private memory
-        return _LEFT_OUT["group"]
+def _why_empty(injection: Injection) -> str:
+    result, receipt = injection.result, injection.receipt
+    if not receipt.question.strip():
+        return _NOT_ASKED
+    if receipt.chat != "direct" or "group" in {
+        why for _, why in injection.left_out
+    }:  # always the same sentence, so that it reveals nothing of private memory
+        return Text("nothing in memory matches that may be shown in this chat.")
     if result.hits:
-        return (
-            THE_QUESTION
-            if left_out == {"the question"}
-            else _LEFT_OUT["known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"]
-        )
+        return Text("what matches in memory was not put before it; `recalld why` says why.")
     return why_no_hits(result) if result.terms or result.dates or result.how == "failed" else SMALL_TALK

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
-from ...storage.errors import BadConfig, BadRequest, Busy, NoService, SupervisorError
+from ...storage.errors import BadConfig, BadFile, BadRequest, Busy, NoService
 from ...storage.texts import Text, msgid
-from ..output import in_local_times, word
+from ..output import in_local_times
 from .call import Call
 from .parser import CHATS, Argument, Option, command
 
 if TYPE_CHECKING:
     from ...host.round import Round
     from ...pool.redis_pool import Broker
-    from ...protocol.config_keys import Pool
     from ...workspace import Workspace
 
 
@@ -100,16 +98,6 @@ def _make(call: Call, root: Path) -> None:
     make_workspace(root, os.environ, call.language)
     if is_new:
         call.say(Text("there was no workspace at {root}; a new one was made.", root=root))
-    from ...workspace import open_workspace
-    from ..wording import keep_language
-
-    with suppress(SupervisorError, OSError):  # it is said when it is opened for good
-        if keep_language(open_workspace(root, os.environ, utc_now), os.environ):
-            call.say(
-                Text(
-                    'wrote `language = "zh"` into recalld.toml: this memory is Chinese, and no locale names a language. For English, set "en".'
-                )
-            )
 
 
 def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -> int:
@@ -264,7 +252,7 @@ def pool_key(call: Call) -> None:
 
 @command("pool status", common=("workspace", "json"))
 def pool_status(call: Call, broker: Address = "") -> int:
-    """Show who is there, and what waits."""
+    """Show who is there, what waits, and what is wrong; 65 then."""
     from ...host.workers import check_installed
 
     check_installed()
@@ -272,60 +260,32 @@ def pool_status(call: Call, broker: Address = "") -> int:
     from ...pool.redis_pool import standing_of
 
     try:
-        state = asdict(standing_of(_pool_of(call, broker)))
+        pool = _pool_of(call, broker)
+        stands, wrong = standing_of(pool), [*pool.unfit()]
     except PoolAway as away:
         return call.say(Text("{why}.", why=away.args[0]), NoService.exit_code)
-    call.answer(state)
-    return 0
+    call.answer(asdict(stands))
+    if not stands.slots:
+        no_worker = Text(
+            "no worker is there; start one with `recalld worker --broker URL`, the whole address of {server}", server=pool.name
+        )
+        wrong.append(no_worker)
+    for why in wrong:
+        call.say(Text("{why}.", why=why))
+    return BadFile.exit_code if wrong else 0
 
 
-def show_pool(call: Call) -> bool:
-    """Show what `doctor --broker` finds of the pool of the workspace; return whether all is well."""
-    from ...host.workers import check_installed
-
-    check_installed()
-    from ...pool.cargo import PoolAway
-
-    try:
-        checks = _examined(_pool_of(call, "", of_workspace=True), _keys(call).key_env)
-    except PoolAway as away:
-        checks = [("bad", away.args[0])]
-    except BadConfig as error:
-        checks = [("bad", error.sentence)]
-    render = call.renderer()
-    rows = [{"state": state, "why": str(why)} for state, why in checks]
-    call.answer({"checks": rows}, [f"{render(word(state))}  {render(why)}" for state, why in checks])
-    return all(state == "good" for state, _ in checks)
-
-
-def _examined(pool: Broker, key_env: str) -> list[tuple[str, Text]]:
+def _pool_of(call: Call, address: str) -> Broker:
+    """Return the pool at the address, else that of the variables or the workspace, whose key has to be there."""
     from ...pool.cargo import Seal
-    from ...pool.redis_pool import standing_of
-
-    Seal.of(key_env, os.environ)  # the key is there
-    unfit = [("bad", why) for why in pool.unfit()]
-    stands = standing_of(pool)
-    if unfit:
-        return unfit
-    facts = {"server": stands.server, "version": stands.version, "slots": stands.slots}
-    good = ("good", Text("{server}: Redis {version}, noeviction, {slots} threads of workers", **facts))
-    none = Text("no worker is there; start one with `recalld worker --broker URL`, the whole address of {server}", **facts)
-    return [good] if stands.slots else [good, ("bad", none)]
-
-
-def _pool_of(call: Call, address: str, *, of_workspace: bool = False) -> Broker:
-    """Return the pool at the address, else that of the variables or, with *of_workspace*, of the workspace alone."""
     from ...pool.redis_pool import Broker
 
     url, prefix = address or os.environ.get("RECALLD_POOL_URL", ""), os.environ.get("RECALLD_POOL_PREFIX", "recalld")
-    if not address and (of_workspace or call.given_workspace or not url):
-        keys = _keys(call)
+    if not address and (call.given_workspace or not url):
+        keys = call.opened_made()[0].config.pool
         url, prefix = keys.url, keys.prefix
+        if url:
+            Seal.of(keys.key_env, os.environ)
     if not url:
         raise BadConfig("pool.url", Text("no pool is configured; set pool.url, or give --broker"))
     return Broker(url, prefix)
-
-
-def _keys(call: Call) -> Pool:
-    ws, _ = call.opened_made()
-    return ws.config.pool
