@@ -29,7 +29,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_273, goal=2_300),
     Room("supervisor/storage", most=2_194, goal=1_900),
-    Room("supervisor/protocol", most=4_646, goal=4_100),
+    Room("supervisor/protocol", most=4_645, goal=4_100),
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
@@ -46,11 +46,11 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_827, goal=2_100),
     Room("supervisor/importing", most=2_401, goal=1_400),
     Room("supervisor/operations", most=1_705, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_815, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_577, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_016, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
-    Room("supervisor/interfaces", most=1_510, goal=1_500),
+    Room("supervisor/interfaces", most=1_462, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_117,
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_682, goal=48_000)
+ALL: Final = Room("all", most=51_395, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=49_512, goal=48_000)
+OF_TESTS: Final = Room("tests", most=49_407, goal=48_000)
 
 
 def _lines(path: Path) -> int:
