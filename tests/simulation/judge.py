@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -60,10 +60,6 @@ def judge(world: SimulatedWorld, *, calm: bool = False) -> list[str]:
     wrong = [line for line in wrong if not (line.endswith("are in no dated file") and line.partition(",")[0] in twins)]
     if world.behind:
         wrong = [line for line in wrong if "a task with its words is in flight" not in line]
-    # a summary that needs no other, or not yet, goes on naming a second file; of each file that is old one that names it is asked
-    wrong = [line for line in wrong if not (line.startswith("summary ") and _names_any(line, world.set_aside))]
-    if world.is_arriving:  # what was written before its first file came is written twice until `fsck --repair`
-        wrong = [line for line in wrong if line.startswith("LOST")]
     wrong += come_back(world)
     _without_forgotten(world)
     for path, data in world.own.items():
@@ -89,10 +85,6 @@ def _without_forgotten(world: SimulatedWorld) -> None:
                 del files[path]
             else:
                 files[path] = found
-
-
-def _names_any(line: str, names: Collection[str]) -> bool:
-    return any(word.rstrip(",") in names for word in line.split())
 
 
 def _counts(world: SimulatedWorld) -> dict[str, tuple[int, int]]:
@@ -204,8 +196,6 @@ def settled(world: SimulatedWorld) -> list[str]:
     """Return what is wrong when the faults have ended: three rounds must bring everything to rest."""
     world.disk.crash_at = None
     heal(world)
-    for program in world.programs:
-        program.finish()
     for _ in range(4 if world.owed else 0):  # what a slow writer has left is kept in quarantine
         world.advance(timedelta(seconds=61))
         world.tick()
@@ -227,13 +217,6 @@ def settled(world: SimulatedWorld) -> list[str]:
     for _ in range(3 if world.disk.has("history.json.bak") and not world.disk.has("history.json") else 0):
         world.advance(timedelta(minutes=2))  # it was moved away: the backup comes in its place, after a quiet minute as well
         world.tick()
-    if world.is_arriving:
-        while any(_settle(world)):
-            pass
-        assert world.life
-        done = world.life.app.repair()
-        world.is_arriving = False
-        world.set_aside |= {*done.set_aside, *done.doubles}
     did: list[tuple[int, int]] = []
     while not did or (any(did[-1]) and len(_behind_backlog(did)) < 9 and len(did) < _MOST):
         did.append(_settle(world))

@@ -118,7 +118,7 @@ def cap(world: SimulatedWorld, count: int) -> None:
 
 def strip(world: SimulatedWorld) -> None:
     """Know none of our fields."""
-    if not (world.forgetful or world.is_arriving):  # with the journal gone nobody could tell whose words they were
+    if not world.forgetful:  # with the journal gone nobody could tell whose words they were
         put(world, [{key: one[key] for key in _FIELDS if key in one} for one in world.history() or ()])
 
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Final
 
 from tests.checker.formats import collapsed, with_crlf
 from tests.simulation.disk import SimulatedDisk
-from tests.simulation.others import append_politely, come, delete_state, drop_as, is_all_in_files, put, words_of
+from tests.simulation.others import come, delete_state, drop_as, put
 from tests.simulation.talk import Talker, WindowMessage
-from tests.simulation.world import SimulatedWorld, cranked
+from tests.simulation.world import SimulatedWorld
 
 #: Messages that a program with a window keeps.
 _WINDOW: Final = 12
@@ -50,9 +50,6 @@ class Program:
 
     def met(self) -> None:
         """A whole round has seen what history.json holds."""
-
-    def finish(self) -> None:
-        """Bring to an end what was begun."""
 
     def say(self, count: int) -> list[WindowMessage]:
         """Return messages whose words and times no other message has."""
@@ -164,7 +161,7 @@ class Typed(Program):
     def act(self, count: int, *, anew: bool) -> None:
         world = self.world
         history = world.history()
-        if history is None or world.forgetful or world.is_arriving:  # ids that it strips may come once more
+        if history is None or world.forgetful:
             return
         known = _TYPED if anew else ("id", *_TYPED)
         spell = world.rng.choice(_SPELLINGS)
@@ -306,91 +303,6 @@ class Formatter(Editor):
         return collapsed(data) if b"\nkind: dated" in data[:200] else data
 
 
-@dataclass(eq=False)
-class Arrival(Program):
-    """
-    A synchroniser, or a restore: brings a workspace from another machine, file by file in any order, over what is here.
-
-    What stands in a dated file is promised once that is here, whatever recalld has written of the same messages meanwhile.
-    """
-
-    files: dict[str, bytes] = field(default_factory=dict)
-    said: dict[str, WindowMessage] = field(default_factory=dict)
-    coming: list[str] | None = None
-
-    def act(self, count: int, *, anew: bool) -> None:
-        """Bring *count* files; *anew*: recalld looks after each."""
-        if self.coming is None:
-            self.leave()
-        for _ in range(count):
-            self.bring()
-            if anew:
-                self.world.tick()
-
-    def finish(self) -> None:
-        """Bring what has not come yet."""
-        while self.coming:
-            before = len(self.coming)
-            self.act(before, anew=True)
-            if len(self.coming) == before:
-                break
-
-    def leave(self) -> None:
-        """Say things on the other machine, where recalld files and summarises them."""
-        here = self.world
-        there = SimulatedWorld(here.root.with_name("别处"), f"{here.lines}", here.zone, here.clock() - timedelta(days=70))
-        with cranked(there):
-            there.model.time = "perfect"
-            speaker = Program(there, self.talker)
-            for days in (40, 1, 20, 7, 2):
-                said = speaker.say(here.rng.randrange(2, 9))
-                self.said |= {one.text: one for one in said}
-                append_politely(there, said)
-                there.advance(timedelta(days=days))
-                for _ in range(3):
-                    there.tick()
-                    there.work(100)
-        kept = ("history.json", "memory/", ".recalld/seen.jsonl")
-        self.files = {
-            path: data for path, data in there.disk.tree().items() if path.startswith(kept) and path != "history.json.bak"
-        }
-        self.coming = here.rng.sample(sorted(self.files), len(self.files))
-        here.is_arriving = True
-
-    def is_safe(self, said: WindowMessage) -> bool:
-        """Tell whether a message is here: where the journal has come, it counts as written in a file that may be on its way."""
-        journal_has_come = ".recalld/seen.jsonl" not in (self.coming or ())
-        return not journal_has_come or any(text == said.text for _, text in self.world.filed())
-
-    def bring(self) -> None:
-        world = self.world
-        if not self.coming:
-            return
-        path = self.coming.pop()
-        if path == "history.json":
-            raws = json.loads(self.files[path])
-            if world.forgetful or world.history() is None:
-                self.coming.insert(0, path)
-            else:
-                said = [replace(self.said[raw["text"]], raw=raw) for raw in raws]
-                self.write(raws, [one for one in said if self.is_safe(one)])
-        elif path == ".recalld/seen.jsonl":
-            if is_all_in_files(world):
-                world.disk.plant(path, self.files[path])
-                world.forgetful = True
-                world.taken.clear()  # nobody is left who could tell
-                world.promised = [one for one in world.promised if one.text not in self.said or self.is_safe(one)]
-            else:
-                self.coming.insert(0, path)
-        elif path not in {*world.touched, *world.own, *world.above}:
-            here = world.disk.bytes_of(path) or b""
-            world.deleted.update({*words_of(here)} - {*words_of(self.files[path])})
-            world.disk.plant(path, self.files[path])
-            world.respelt.discard(path)
-            world.set_aside.update([path.rpartition("/")[2]] if here else [])  # a day of a closed month has a summary of it
-            world.promised += [replace(self.said[text]) for _, text in words_of(self.files[path])]
-
-
 def _spelt(found: Any, spell: Callable[[datetime], Any]) -> Any:
     """Return the time in another spelling; as it is where it can't be read."""
     try:
@@ -402,4 +314,4 @@ def _spelt(found: Any, spell: Callable[[datetime], Any]) -> Any:
 
 #: Those that write history.json anew: a workspace has one of them. The others may be at work beside it.
 WRITERS: Final = (BySession, ByPosition, Sliding, Typed, SlowWriter)
-OTHERS: Final = (OneName, Synchroniser, Editor, Formatter, Arrival)
+OTHERS: Final = (OneName, Synchroniser, Editor, Formatter)

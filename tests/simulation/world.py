@@ -113,8 +113,6 @@ class SimulatedWorld:
         self.in_order = True
         self.rude = False  # history.json was written without the lock, and no round has settled it since
         self.behind = False  # the journal could not be told what is written, and flags go by it
-        self.is_arriving = False  # a workspace comes in pieces, and `fsck --repair` has not been called since
-        self.set_aside: set[str] = set()  # names of the second files that this took away, and of those that it was written over
         self.forgetful = False  # .recalld/ was deleted, and no round has met history.json since
         self.places = itertools.count(1)
         self.late: list[tuple[str, bytes]] = []
