@@ -1,5 +1,6 @@
 """
 A SIGKILL storm: supervisor, worker and writers are killed at random moments, beside an editor; then a calm run, and the judge.
+One of the writers is a program of other people, with the lock in its hands.
 
     python -m tests.process.storm --kills 200
 
@@ -8,14 +9,19 @@ last. Same seed, same kills in the same order; the moments are the machine's.
 """
 
 import contextlib
+import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
+
+from filelock import FileLock
 
 from tests.patience import PATIENCE_S
 from tests.process import forked
-from tests.process.busy import Busy, judged
+from tests.process.busy import Busy, Feeder, judged
 from tests.process.command import fill
 from tests.process.editor import Editor
 from tests.process.rounds import Rounds, folder_in_memory, options_of
@@ -26,11 +32,30 @@ _PAUSE_S = 0.005
 _EDITS = 0.02
 
 
+def foreign(root: Path) -> Callable[[], int]:
+    """What a program of other people has to run that adds the messages it reads to history.json, under the lock, and prints their ids."""
+
+    def life() -> int:
+        history = root / "history.json"
+        for line in sys.stdin:
+            said = {**json.loads(line), "archived": False}
+            with FileLock(f"{history}.lock", mode=0o600).acquire(poll_interval=0.003):
+                other = history.with_name(f".{history.name}.swp")
+                other.write_text(json.dumps([*json.loads(history.read_bytes()), said]), encoding="utf-8")
+                other.chmod(0o600)
+                os.rename(other, history)
+            print(said["id"], flush=True)
+        return 0
+
+    return life
+
+
 class Storm(Busy):
     """One workspace under attack."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         super().__init__(folder / "workspace", seed, folder / "told")
+        self.feeders.append(Feeder("foreign", Random(seed), lambda files: self.fork(foreign(self.root), files)))
         self.editor = Editor(self.root, self.random)
         self.pipe = os.pipe() if self.random.random() < 0.5 else (-1, -1)
         if self.pipe[1] >= 0:

@@ -13,10 +13,6 @@ SHARES = {
         "tests.process.storm --kills 15 --seed 2",
         r"^15 kills, [1-9][0-9]* acknowledged messages, [0-9]+ saves, [1-9][0-9]* archive runs, 0 violations",
     ),
-    "lock storm": (
-        "tests.process.locks --appends 400 --a-round 200 --seed 7",
-        r"appends, of these [0-9]+ unmet, [0-9]+ of ours vanished, [1-9][0-9]* put back, 0 violations",
-    ),
     "backups": ("tests.process.backups --backups 3 --seed 3", r"^3 backups, [1-9][0-9]* acknowledged .* 0 violations"),
     "system calls": ("tests.syscalls --limit 15 --seed 7", r"^15 trials, 0 violations"),
     "system calls of a recovery": (
