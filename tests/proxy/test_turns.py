@@ -207,10 +207,10 @@ def test_session_of_a_group_gets_what_a_group_may_see(proxied: Proxied):
 
 def test_key_of_the_client_stays_here_and_the_server_gets_its_own(proxied: Proxied):
     proxied.service.world.ws.environ = {"OPENAI_API_KEY": "sk-upstream"}
-    proxied.ask(QUESTION, **{"X-Recalld-Chat": "x", "X-Trace": "7"})
+    proxied.ask(QUESTION, **{"X-Recalld-Chat": "x", "X-Trace": "7", "User-Agent": "OpenAI/Python"})
     got = proxied.model.got[0].headers
     assert got["authorization"] == "Bearer sk-upstream"
-    assert (got["x-trace"], got["accept-encoding"]) == ("7", "identity")
+    assert (got["x-trace"], got["user-agent"], got["accept-encoding"]) == ("7", "OpenAI/Python", "identity")
     assert not [name for name in got if name.startswith("x-recalld")]
     assert proxied.service.token not in json.dumps(got)
 

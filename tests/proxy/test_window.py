@@ -1,6 +1,8 @@
 """A request that does not fit the model's window: memory gives way first, then whole turns are cut."""
 
 import json
+from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from recalld.supervisor.interfaces.proxy.talk import Room, Talk, read_talk, room, with_memory
 from recalld.supervisor.text.llm_input import MESSAGE_TOKENS, estimate_tokens
 from tests.proxy.conftest import Proxied
-from tests.proxy.long_talk import WINDOW, long_talk
+from tests.proxy.model_server import chat
 
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
@@ -68,10 +70,42 @@ def test_window_is_never_passed_where_the_last_turns_fit_it(count, words, tokens
     assert left[-1]["content"] == "最后的问题？"
 
 
+# ── a talk of 150 turns, whose client sends its whole history each time ──────
+
+WINDOW = 8192
+FACTS = [f"{place}的{thing}" for place, thing in product(("厨房", "车库", "阁楼", "书房", "仓库"), ("灯泡", "窗帘", "柜子", "地毯", "花盆", "水管", "插座", "书架", "风扇", "钟"))]  # fmt: skip
+SMALL = ("今天风很大", "邻居家在装修", "路上堵车了", "中午吃了面条", "猫又打翻了水杯", "下午开了两个会")
+
+
+def received(proxied: Proxied, messages: list[dict[str, Any]], answer: str) -> list[dict[str, Any]]:
+    """The messages that the model gets, and answers; they fit its window."""
+    proxied.play(chat(answer))
+    proxied.post("/v1/chat/completions", {"messages": messages}, **{"X-Recalld-Session": "long"}).raise_for_status()
+    left: list[dict[str, Any]] = proxied.model.got[0].json["messages"]
+    assert size(left) <= WINDOW
+    return left
+
+
 @pytest.mark.proof
 def test_long_talk_stays_in_the_window_and_its_beginning_is_remembered(proxied: Proxied):
-    found = long_talk(proxied, turns=150)
-    assert found.largest <= WINDOW
-    assert found.remembered >= 48
-    assert found.kept_once == 150
+    proxied.configure(f"[recall]\ntimeout_ms = 5000\n[context]\nwindow_tokens = {WINDOW}\n")
+    chance = Random(35)
+    facts = dict(zip(FACTS, chance.sample(range(1000, 9999), len(FACTS)), strict=True))
+    questions = [f"记一下：{fact}是 {number} 号。" for fact, number in facts.items()]
+    questions += [f"第 {n} 件事：{chance.choice(SMALL)}，{chance.choice(SMALL)}。" for n in range(len(FACTS), 150)]
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "你是助手，回答要简短。"}]
+    for n, question in enumerate(questions):
+        messages.append({"role": "user", "content": question})
+        received(proxied, messages, f"好的，第 {n} 条。")
+        messages.append({"role": "assistant", "content": f"好的，第 {n} 条。"})
+    proxied.service.world.settle()
+    remembered = [
+        f"{fact}是 {number} 号"
+        in received(proxied, [*messages, {"role": "user", "content": f"{fact}是多少号？"}], "好。")[-1]["content"]
+        for fact, number in facts.items()
+    ]
+    assert sum(remembered) >= 48
+    proxied.service.world.settle()
+    filed = proxied.service.world.archived_texts()
+    assert {filed.count(question) for question in questions} == {1}
     assert not proxied.faults
