@@ -15,10 +15,6 @@ SHARES = {
     ),
     "backups": ("tests.process.backups --backups 3 --seed 3", r"^3 backups, [1-9][0-9]* acknowledged .* 0 violations"),
     "system calls": ("tests.syscalls --limit 15 --seed 7", r"^15 trials, 0 violations"),
-    "system calls of a recovery": (
-        "tests.syscalls --pairs 8 --pairs-a-kill 4 --seed 7",
-        r"^[1-9][0-9]* trials, 0 violations",
-    ),
     # which calls are hit changes with what is written: another seed, if it ever hits none in place
     "files written in place": (
         "tests.syscalls --control --workload archive --faults kill --limit 20 --seed 8",

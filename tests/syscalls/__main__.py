@@ -1,5 +1,5 @@
 """
-Sweep the calls of the real command: ``python -m tests.syscalls``; with ``--pairs 5000`` kills inside recoveries.
+Sweep the calls of the real command: ``python -m tests.syscalls``. Kills inside recoveries are the crash explorer's.
 
 Prints each violation and one line at the end; exits with 1 when there was any. With --log the run can be cut off and goes on.
 Without strace, or where it is refused, it says so and exits with 0.
@@ -11,8 +11,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from itertools import islice
+from concurrent.futures import ProcessPoolExecutor
 
 from tests.process import forked
 from tests.process.rounds import Rounds, folder_in_memory, options_of
@@ -30,30 +29,20 @@ def _run(case: Case) -> Verdict:
 
 def _chosen(options: argparse.Namespace, sweep: Sweep, rounds: Rounds) -> Iterator[Case]:
     """The cases that are not done yet: all in their order, or as many as are asked for by chance."""
-    found = list(sweep.cases(options.workload, ["kill"] if options.pairs else options.faults))
-    if options.pairs or options.limit:
+    found = list(sweep.cases(options.workload, options.faults))
+    if options.limit:
         random.Random(options.seed).shuffle(found)
-    if options.pairs:
-        found = [Case(case.stage, case.fault, case.call, seed=options.seed) for case in found]
     for case in found[: options.limit]:
         if case.key not in rounds.done:
             yield case
 
 
 def _work(options: argparse.Namespace, cases: Iterator[Case], rounds: Rounds) -> None:
-    """Run the cases, so many at a time, until there are none or there were pairs enough; none is broken off."""
+    """Run the cases, so many at a time, until there are none."""
     with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) as pool:
-        running: set[Future[Verdict]] = set()
-        while True:
-            is_enough = options.pairs and rounds.total("trials") >= options.pairs
-            more = 0 if is_enough else options.jobs - len(running)
-            running |= {pool.submit(_run, case) for case in islice(cases, more)}
-            if not running:
-                return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for verdict in (future.result() for future in done):
-                rounds.add(verdict.key, verdict.wrong, trials=verdict.trials)
-            rounds.progress(f"{rounds.total('trials')} trials")
+        for verdict in pool.map(_run, cases):
+            rounds.add(verdict.key, verdict.wrong)
+            rounds.progress(f"{len(rounds.done)} trials")
 
 
 def main() -> int:
@@ -61,8 +50,6 @@ def main() -> int:
     options.add_argument("--workload", nargs="+", choices=STAGES, default=STAGES)
     options.add_argument("--faults", nargs="+", choices=FAULTS, default=FAULTS)
     options.add_argument("--reads", action="store_true", help="let calls that only read fail too")
-    options.add_argument("--pairs", type=int, default=0, help="kill recoveries too, so many times")
-    options.add_argument("--pairs-a-kill", type=int, default=40, help="second kills after one first kill")
     options.add_argument("--limit", type=int, help="so many cases by chance, not all")
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count() + 1, help="each waits for its children")
     options.add_argument("--control", action="store_true", help="write in place: the sweep has to find that, or fails")
@@ -75,11 +62,10 @@ def main() -> int:
     with folder_in_memory("syscalls-") as folder:
         (base := folder / "base").mkdir()
         _SWEEP.append(Sweep(prepare(base), folder, reads=found.reads, control=found.control))
-        _SWEEP[0].pairs_a_kill = found.pairs_a_kill
         _work(found, _chosen(found, _SWEEP[0], rounds), rounds)
     kinds = Counter(" ".join(key.split()[:2]) for key in rounds.done)
     print(", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())))
-    print(f"{rounds.total('trials')} trials, {rounds.end}")
+    print(f"{len(rounds.done)} trials, {rounds.end}")
     return (rounds.wrong == 0) if found.control else (rounds.wrong > 0)
 
 

@@ -5,8 +5,6 @@ A case names its stage, its fault and its call, and is run by whichever of the p
 """
 
 import os
-import random
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,17 +24,15 @@ _SLOW_S: Final = 8.0
 
 @dataclass(frozen=True)
 class Case:
-    """One fault at one call of one stage; with *seed* a share of the calls of its recovery is killed too."""
+    """One fault at one call of one stage."""
 
     stage: str
     fault: str
     call: Call
-    seed: int | None = None
 
     @property
     def key(self) -> str:
-        pairs = "" if self.seed is None else f" pairs-{self.seed}"
-        return f"{self.stage} {self.fault} {self.call.name}#{self.call.nth}{pairs}"
+        return f"{self.stage} {self.fault} {self.call.name}#{self.call.nth}"
 
     @property
     def injection(self) -> str:
@@ -47,10 +43,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case: how many trials it was, and what was wrong."""
+    """What was wrong in a case."""
 
     key: str
-    trials: int
     wrong: list[str]
 
 
@@ -59,7 +54,6 @@ class Sweep:
 
     def __init__(self, stages: Mapping[str, Stage], folder: Path, *, reads: bool = False, control: bool = False) -> None:
         self.stages = stages
-        self.pairs_a_kill = 40
         self.folder = folder
         self.reads = reads
         self.control = control
@@ -96,32 +90,10 @@ class Sweep:
     # ── what a case does ─────────────────────────────────────────────────────
 
     def run(self, case: Case) -> Verdict:
-        """Try the case once, or with every chosen second kill."""
         stage, root = self.stages[case.stage], self._root()
         stage.copy(root)
         out = self._traced(stage, root, case)
-        wrong = self._fault_wrong(case, out)
-        if case.seed is None or wrong:
-            return Verdict(case.key, 1, wrong or [*forked.settle(root, ENVIRON), *stage.judge(root, out.out)])
-        return self._pairs(case, stage, root, out)
-
-    def _pairs(self, case: Case, stage: Stage, root: Path, first: Outcome) -> Verdict:
-        """Kill the recovery at a share of its calls too, each time from the same wreck."""
-        wreck = root.with_name(f"{root.name}-wreck")
-        shutil.rmtree(wreck, ignore_errors=True)
-        shutil.copytree(root, wreck)
-        recovery = Stage("recovery", ("run", "--until-settled", "--no-worker"), wreck, stage.promised)
-        found = [call for call in calls(self._traced(recovery, root).trace, root) if call.changes]
-        chosen = random.Random(f"{case.key}").sample(found, min(len(found), self.pairs_a_kill))
-        wrong = []
-        for call in chosen:
-            recovery.copy(root)
-            second = Case("recovery", "kill", call)
-            out = self._traced(recovery, root, second)
-            calm = forked.settle(root, ENVIRON)
-            said = self._fault_wrong(second, out) or [*calm, *stage.judge(root, first.out)]
-            wrong += [f"then {call.name}#{call.nth}: {sentence}" for sentence in said]
-        return Verdict(case.key, len(chosen), wrong)
+        return Verdict(case.key, self._fault_wrong(case, out) or [*forked.settle(root, ENVIRON), *stage.judge(root, out.out)])
 
     def _traced(self, stage: Stage, root: Path, case: Case | None = None) -> Outcome:
         run = stage.run(root)
