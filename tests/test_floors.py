@@ -32,7 +32,7 @@ _HTTP: Final = "api_routes app gate site".split()
 #: Each outside package has its home.
 HOMES: Final = {
     "filelock": {"recalld.supervisor.storage.disk"},
-    "yaml": {"recalld.supervisor.protocol.dated_file", "recalld.supervisor.interfaces.llamaindex"},
+    "yaml": {"recalld.supervisor.interfaces.llamaindex"},
     "llama_index": {"recalld.supervisor.interfaces.llamaindex.chat_memory"},
     "jieba": {"recalld.supervisor.text.chinese"},
     "opencc": {"recalld.supervisor.text.chinese"},

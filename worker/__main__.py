@@ -21,7 +21,7 @@ if __name__ == "__main__":
 from collections.abc import Callable, Mapping
 
 from recalld.supervisor.protocol.config import Config, check_folder, load
-from recalld.supervisor.protocol.llm import CallLog, load_templates
+from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.protocol.queue import IDLE_S, TaskQueue
 from recalld.supervisor.protocol.task import AskedTask, parse_task, render_result
@@ -36,7 +36,7 @@ from recalld.supervisor.text.foreign_text import printable, printable_json
 from recalld.supervisor.text.language import Language
 from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker, answer
-from recalld.worker.providers import Model, choose
+from recalld.worker.providers import choose
 
 #: What a result is, as a person reads it; why a summary failed stays as it came, and `recalld status` says it in Chinese.
 _IN_CHINESE: Final = {"done": "完成", "failed": "失败"}
@@ -94,8 +94,6 @@ def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object
     files.make_folder(paths.state)
     TaskQueue(files, paths).prepare()
     provider = choose(config, os.environ)
-    if isinstance(provider, Model) and not asked_only:
-        load_templates(files, paths)  # a wrong prompt is reported now, not after the first task
     Worker(FolderDesk(files, paths, config), provider, clock).run(
         IDLE_S if idle_s is None else idle_s, report, asked_only=asked_only
     )

@@ -51,6 +51,8 @@ _HEAD: Final = lazy_re(r"\A\ufeff?---\r?\n((?:[^\n]*\n)+?)---\r?\n")
 #: A head ends within so many characters, with all that a person has added.
 _MOST_CHARS: Final = 16_000
 _MOST_BYTES: Final = 4 * _MOST_CHARS
+#: A line of the head; a list or a map that a person adds is indented, or begins with a sign.
+_FIELD: Final = lazy_re(r"""^([a-z]+): *("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\s"'][^\n]*|)""", re.MULTILINE)
 _NUMBER: Final = lazy_re(r"[0-9]{1,9}")
 #: Characters that YAML does not allow; they are replaced, so that the head can be parsed.
 _UNREADABLE: Final = lazy_re("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -347,15 +349,11 @@ def _scalar(value: str) -> str:
 
 
 def _fields(block: str) -> dict[str, str]:
-    """Return the strings of the mapping; of a block that is no YAML those of the lines that recalld may have written."""
-    lines = [line.partition(": ") for line in block.splitlines()]
-    plain = {key: value for key, _, value in lines if _PLAIN.fullmatch(value)}
-    if len(plain) == block.count("\n"):
-        return plain  # as recalld writes it: years of files are read without loading a YAML parser
-    import yaml
+    """Return the strings of the lines that recalld may have written; what a person has added is passed over."""
+    return {key: _unquoted(value) for key, value in _FIELD.findall(block)}
 
-    try:
-        values = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506 - BaseLoader makes nothing but strings
-    except (yaml.YAMLError, RecursionError, ValueError, OverflowError):  # the last two for an invalid character
-        return plain
-    return {str(key): value for key, value in values.items() if isinstance(value, str)} if isinstance(values, dict) else plain
+
+def _unquoted(value: str) -> str:
+    if value.startswith('"'):
+        return re.sub(r"\\(.)", r"\1", value[1:-1])
+    return value[1:-1] if value.startswith("'") else f" {value}".partition(" #")[0].strip()

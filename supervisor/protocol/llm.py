@@ -286,15 +286,6 @@ def load_template(name: str, language: Language, files: Files, paths: WorkspaceP
     return read_template(name, file, version.data) if version else shipped_template(name, language)
 
 
-def load_templates(files: Files, paths: WorkspacePaths) -> Mapping[tuple[str, Language], PromptTemplate]:
-    """Return every template by name and language; BadConfig for the first that is wrong."""
-    return {
-        (name, language): load_template(name, language, files, paths)
-        for name in PLACEHOLDERS
-        for language in get_args(Language)
-    }
-
-
 def without_secrets(text: str, language: Language, privacy: Privacy) -> str:
     """Return the text as a model may read it."""
     from ..text.redact import HIDDEN, redacted  # lazy: a template is filled in without it

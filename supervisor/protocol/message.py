@@ -21,19 +21,12 @@ from ..storage.texts import Text
 
 
 class Archived(Enum):
-    """The three states of the flag (docs/reference/protocol.md, 2.8)."""
+    """The states of the flag (docs/reference/protocol.md, 2.8); only `archive.plan.reconcile` changes NO to YES directly."""
 
     NO = False
     PENDING = "pending"
     YES = True
 
-
-#: Every legal change of the flag. Only `archive.plan.reconcile` changes NO to YES directly. Nothing changes YES.
-MOVES: Final[Mapping[Archived, frozenset[Archived]]] = {
-    Archived.NO: frozenset({Archived.PENDING, Archived.YES}),
-    Archived.PENDING: frozenset({Archived.YES, Archived.NO}),
-    Archived.YES: frozenset(),
-}
 
 #: The roles that a message has, and names that other programs and people use for two of them.
 ROLES: Final = ("user", "assistant", "system", "tool")
@@ -248,10 +241,10 @@ def with_words(raw: Mapping[str, Any], change: Callable[[str], str]) -> dict[str
 
 
 def with_archived(message: Message, archived: Archived) -> Message:
-    """Return the message with another flag; ValueError when MOVES does not allow it. YES removes the failure fields."""
+    """Return the message with another flag; ValueError for one that has YES, which stays. YES removes the failure fields."""
     if archived is message.archived:
         return message
-    if archived not in MOVES[message.archived]:
+    if message.archived is Archived.YES:
         raise ValueError(f"archived may not go from {message.archived.value!r} to {archived.value!r}")
     raw = dict(message.raw)
     raw["archived"] = archived.value

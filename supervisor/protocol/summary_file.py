@@ -22,7 +22,7 @@ from .paths import day_of_name
 MARKER: Final = "<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->"
 SOURCES: Final = "<!-- recalld: made from -->"
 #: What a head has only where there is something to say, in this order.
-_OPTIONAL: Final = ("model", "prompt", "extract", "waits", "enough", "refused", "empty", "joined", "unverified")
+_OPTIONAL: Final = ("model", "prompt", "extract", "waits", "enough", "refused", "empty", "joined")
 _MARKER_LINE: Final = lazy_re(re.escape(MARKER) + "\r?\n")
 _SOURCE: Final = lazy_re(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
 
@@ -56,7 +56,6 @@ class Summary:
     )
     empty: bool = False
     joined: bool = False  # code joined the text of a month from the summaries of its days
-    unverified: int = 0  # places that versions before 0.31 marked, since the sources do not have them
     kept: str = ""
 
 
@@ -122,7 +121,6 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         period=period,
         text=_words_of(body),
         sources=tuple(sorted(sources.values())),
-        unverified=int(marked) if (marked := fields.get("unverified", "")).isdecimal() else 0,
         kept=edited if is_intact else whole,
         **about,
     )

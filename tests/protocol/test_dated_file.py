@@ -198,7 +198,6 @@ HERE = Path("memory/2026-01-28-nginx.md")
         "---\nrecalld: 一\n---\n",
         "---\nrecalld: ²\n---\n",
         f"---\nrecalld: {'7' * 5_000}\n---\n",
-        "---\nrecalld: 1\n  - [坏\n---\n",
         "---\nx: recalld\n---\n",
         "\n---\nrecalld: 1\n---\n",
     ],

@@ -111,8 +111,8 @@ FIXED: Final = (
     ),
     Undone(
         "a head with a list of a person's is no head",
-        "if isinstance(value, str)} if isinstance(values, dict) else plain",
-        "if isinstance(value, str)} if all(isinstance(one, str) for one in found.values()) else {}",
+        "for key, value in _FIELD.findall(block)}",
+        'for key, value in _FIELD.findall(block) if len(_FIELD.findall(block)) == block.count("\\n")}',
         "tests/archive/test_own_heads.py::test_persons_own_head_or_end_is_no_damage_and_stays",
     ),
     Undone(
