@@ -10,6 +10,7 @@ Steps that may fail alone are reported while they fail: `attempt` is for one, `F
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -362,16 +363,13 @@ def attempt(what: str, step: Callable[[], T], otherwise: T, paths: WorkspacePath
 
 
 def _add_line(path: Path, line: bytes) -> None:
-    """Append the whole line or, if the disk is full, nothing; a last line that a crash cut off is ended first."""
+    """Append the line; a last one that a crash or a full disk cut off is ended first."""
     handle = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-    size, written = os.fstat(handle).st_size, 0
     try:
-        rest = line + b"\n" if not size or os.pread(handle, 1, size - 1) == b"\n" else b"\n" + line + b"\n"
-        while written < len(rest):
-            written += os.write(handle, rest[written:])
-    except OSError:
-        if os.fstat(handle).st_size == size + written:  # else another process has appended a line since
-            os.ftruncate(handle, size)
-        raise
+        size = os.fstat(handle).st_size
+        is_ended = not size or os.pread(handle, 1, size - 1) == b"\n"
+        rest = (b"" if is_ended else b"\n") + line + b"\n"
+        if os.write(handle, rest) < len(rest):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
     finally:
         os.close(handle)

@@ -223,14 +223,12 @@ def standing_line(text: str, ref: str, field: str, shown: Sequence[int] | None =
     """
     visible = text if shown is None else only_lines(text, shown)
     named = parse_refs([ref], field)
-    lines = filled(cut(visible))
-    for line in lines:  # first: a line that was struck has another digest than the one that was seen
-        if line.number in named and (struck := read_struck(_words(line))):
-            ended = struck.until or ""
-            why = Text("line {line} ended already ({until}); search for what is true now", line=line.ref, until=ended)
-            raise BadRequest(field, why)
     refuse_stale(visible, named)
-    line = next(line for line in lines if line.number in named)
+    line = next(line for line in filled(cut(visible)) if line.number in named)
+    if struck := read_struck(_words(line)):
+        ended = struck.until or ""
+        why = Text("line {line} ended already ({until}); search for what is true now", line=line.ref, until=ended)
+        raise BadRequest(field, why)
     if _words(line).startswith(("#", "```", "<!--", "---", "|")):
         raise BadRequest(
             field, Text("line {line} is a heading, code or a table, which can't be replaced; edit it by hand", line=line.ref)
@@ -285,11 +283,7 @@ def parse_refs(refs: Iterable[str], field: str = "lines") -> dict[int, str]:
                 field,
                 Text("{ref!r} names no line, and nothing was changed; give number and digest, as in 42@1f3a9c0d", ref=ref),
             )
-        if by_number.setdefault(int(match[1]), match[2] or "") != (match[2] or ""):
-            raise BadRequest(
-                field,
-                Text("line {number} is named with two digests, and nothing was changed; give the right one", number=match[1]),
-            )
+        by_number[int(match[1])] = match[2] or ""
     if not by_number:
         raise BadRequest(field, Text("none is named, and nothing was changed; give number and digest, as in 42@1f3a9c0d"))
     return by_number

@@ -282,21 +282,17 @@ class LongTermFile:
         old text is kept in .recalld/previous/. *kind* is what the diary calls it. Busy when another process keeps the lock.
         """
         with _as_supervisor_errors(self._first), self.locked():
-            for is_last in (False,) * (_WRITE_TRIES - 1) + (True,):
+            for _ in range(_WRITE_TRIES):
                 path = self.path
                 version = self._files.read_stable(self._paths.root / path)
                 before = _changeable_text(path, version)
                 after, data = _encoded(self._marked(before, rule(before)))
-                try:
+                with contextlib.suppress(Conflict, FileExistsError):
                     self._write(path, version, data, is_same=after == before, keep_previous=keep_previous)
-                except (Conflict, FileExistsError):
-                    if is_last:
-                        raise Conflict(path) from None
-                    continue
-                if after != before:
-                    note(kind, path=path, hunks=hunks(before, after), made=version is None)
-                return LongTermText(path, after)
-        raise AssertionError("unreachable")
+                    if after != before:
+                        note(kind, path=path, hunks=hunks(before, after), made=version is None)
+                    return LongTermText(path, after)
+        raise Conflict(self.path)
 
     # ── steps ────────────────────────────────────────────────────────────────
 

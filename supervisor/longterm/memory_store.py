@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import reduce
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 from ..protocol.marks import without_marks
 from ..protocol.paths import LONG_TERM
@@ -85,14 +85,6 @@ _OF_TOOL: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-class HasLongTermFile(Protocol):
-    """An open `Workspace` or a `Memory`."""
-
-    @property
-    def long_term(self) -> LongTermFile:
-        """Its long-term file."""
-
-
 class MemoryStore:
     """
     The long-term lines of *place*: a `Memory`, a `Workspace`, or a folder, that of a workspace or its `memory`, as in 000.
@@ -101,7 +93,7 @@ class MemoryStore:
     clock of a `Memory`). Every error is a SupervisorError. Any number of objects and processes may use the same place.
     """
 
-    def __init__(self, place: str | os.PathLike[str] | HasLongTermFile, clock: Clock | None = None) -> None:
+    def __init__(self, place: Any, clock: Clock | None = None) -> None:
         #: The long-term file that all methods read and change.
         self.long_term: LongTermFile = _long_term_of(place)
         self.clock: Clock = clock or getattr(place, "clock", None) or utc_now

@@ -75,8 +75,10 @@ def test_write_with_replaces_refuses_and_writes_nothing(memory, world):
 def test_ring_of_replacements_is_refused(memory):
     first = ref(memory, "杭州")
     memory.write("住在苏州园区", replaces=first)
-    with pytest.raises(BadRequest, match="ended already"):
+    with pytest.raises(StaleLine, match="至 2026"):
         memory.write("住在苏州园区", replaces=first)  # as it was seen before it was struck
+    with pytest.raises(BadRequest, match="ended already"):
+        memory.write("住在苏州园区", replaces=ref(memory, "杭州"))
     with pytest.raises(BadRequest, match="says this already"):
         memory.write("住在苏州园区", replaces=ref(memory, "苏州"))
     memory.write("住在杭州西湖区", replaces=ref(memory, "苏州"))  # things may go back to what they were
