@@ -29,12 +29,12 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_273, goal=2_300),
     Room("supervisor/storage", most=2_194, goal=1_900),
-    Room("supervisor/protocol", most=4_645, goal=4_100),
+    Room("supervisor/protocol", most=4_616, goal=4_100),
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_540, goal=8_000),
-    Room("supervisor/longterm", most=1_040, goal=950),
+    Room("supervisor/longterm", most=1_022, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_427, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
     Room(
@@ -43,7 +43,7 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_309, goal=2_200),
-    Room("supervisor/checks", most=2_827, goal=2_100),
+    Room("supervisor/checks", most=2_821, goal=2_100),
     Room("supervisor/importing", most=2_401, goal=1_400),
     Room("supervisor/operations", most=1_705, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_577, goal=2_600),
@@ -53,14 +53,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_462, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_117,
+        most=2_113,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_395, goal=48_000)
+ALL: Final = Room("all", most=51_338, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_711, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_698, goal=48_000)
 
 
 def _lines(path: Path) -> int:
