@@ -1,7 +1,5 @@
 """The booted machine, and a new user of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.booted.machine import PID, Machine, Person

@@ -4,8 +4,6 @@ A service without its disk, its workspace or its Python, and two services of one
 What is asked at each point is what an operator would look at: `status`, `service status`, the journal, and what the alarm told.
 """
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -4,8 +4,6 @@ The commands of the how-tos that need systemd or root, run on the booted machine
 Not those of docker, of which `script/test-container` makes the image, nor what is installed from Debian: the machine has no network.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

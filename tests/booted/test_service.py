@@ -4,8 +4,6 @@ The service on a machine that was really booted: script/test-systemd makes it an
 Each test has a user of its own. What the machine's clock decides is waited for and never measured.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

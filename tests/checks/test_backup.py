@@ -1,7 +1,5 @@
 """Backups: one state of the workspace in a file, whoever writes meanwhile; what is refused; nothing half written; and each night."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io

@@ -1,7 +1,5 @@
 """fsck accounts for every message; and what is said of files in another encoding, and what mends it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The check of recall: a filed message is found by its own rarest words, another each day."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

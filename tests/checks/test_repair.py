@@ -1,7 +1,5 @@
 """`fsck --repair` and `restore`: what can be repaired is repaired, and no byte is removed without a copy."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 

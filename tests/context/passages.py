@@ -1,7 +1,5 @@
 """Units and hits for the tests of the memory block."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A turn: gathered, decided, written; no fault of a file or of recall costs it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

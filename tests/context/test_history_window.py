@@ -1,7 +1,5 @@
 """Which of the last messages are put before the assistant, and how much of each."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The memory block: filled by rank, five files at most, never over its budget; how a stored line is shown in it, and what it can't imitate."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import date

@@ -1,7 +1,5 @@
 """What is given unasked: the pinned lines of memory.md in a direct chat (protocol/marks, recall/search), and what a session begins with."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The question of a turn, its audience, and what may be shown to that audience."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

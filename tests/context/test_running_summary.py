@@ -1,7 +1,5 @@
 """The kept running summary of a session in a turn: shown in place of what it has, inside the budgets, to those who may read it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

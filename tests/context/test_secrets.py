@@ -1,7 +1,5 @@
 """Which secrets a turn shows: those that the user asks for in a direct talk, and none in a group."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """turns/: the context prepared for inbox.json, and a receipt of each turn (docs/reference/protocol.md, 7)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

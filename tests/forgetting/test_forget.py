@@ -1,7 +1,5 @@
 """Words that are forgotten leave every place, in every spelling, and do not come back."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """With `privacy.redact = "store"` a secret is never stored: a mark stands in its place from the beginning."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

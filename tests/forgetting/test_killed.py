@@ -1,7 +1,5 @@
 """A forgetting that is killed at any operation of the disk goes on in the next round, and then no word is left."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import gzip

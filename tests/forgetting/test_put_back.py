@@ -1,7 +1,5 @@
 """What is put back after a forgetting (git checkout, a synchroniser) is shown by nothing, also before the next round."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What a redaction of 0.28 or older left: finished, its words stay away and its messages stay; half done, nothing of it is done."""
 
-from __future__ import annotations
-
 import json
 
 from tests.world import World, message, parsed

@@ -1,7 +1,5 @@
 """What is under way, cut off, changed meanwhile or named by a person when words are forgotten: only the words go, and what has them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """When a round is due by time alone: what was due every thirty seconds is due in time, and nothing else is."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

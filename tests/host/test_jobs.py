@@ -1,7 +1,5 @@
 """Jobs: a step runs when it is woken and when it is due, is told to stop, and no bug ends it; the index is kept up to date by one."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 

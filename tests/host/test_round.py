@@ -1,7 +1,5 @@
 """One round: every step once, none stopped by another, and finally nothing left to do."""
 
-from __future__ import annotations
-
 import errno
 import itertools
 import os

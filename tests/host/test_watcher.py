@@ -1,7 +1,5 @@
 """What file events tell, and what a poll notices without them: history, drop-box, results, files of memory, and recalld.toml."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

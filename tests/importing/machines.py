@@ -6,8 +6,6 @@ forgotten and ended meanwhile: once all is delivered and each machine has read t
 nothing that was forgotten anywhere stands anywhere, and no line of the long-term file is there twice.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

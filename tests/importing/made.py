@@ -6,8 +6,6 @@ ChatGPT's and Claude's exports as their parsers read them, Telegram's "Export ch
 "Export chat".
 """
 
-from __future__ import annotations
-
 import json
 import os
 import zipfile

@@ -1,7 +1,5 @@
 """The reader of another package: the example of the how-to, built as a wheel, installed with pip, and run; and readers that fail."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

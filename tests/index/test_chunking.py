@@ -1,7 +1,5 @@
 """How memory files are split: messages, sections, entries of memory.md, list items and paragraphs of a person's notes."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from hypothesis import given

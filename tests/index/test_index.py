@@ -1,7 +1,5 @@
 """The index follows the files: new, changed, moved, deleted; rebuilt in one commit, or made in parts; shared by processes."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

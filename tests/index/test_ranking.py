@@ -1,7 +1,5 @@
 """What counts in the rank beside the words, and that of passages about the same thing the newest comes first (docs/explanation/recall.md)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """Which days a text names: a question, seen from Saturday, 31 January 2026; a message, and what is due, from a Wednesday."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from itertools import pairwise

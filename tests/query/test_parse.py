@@ -1,7 +1,5 @@
 """What is searched for: the words of the question, earlier ones where it refers back, those that memory has, and whose messages it asks for."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from itertools import pairwise

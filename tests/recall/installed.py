@@ -2,8 +2,6 @@
 A package like that of `recalld[meaning]`, as pip leaves it: its files, with their digests in RECORD. Its model is that of vectors.py.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small memory in both languages, and ways to have it found by meaning."""
 
-from __future__ import annotations
-
 from recalld.supervisor.workspace import Workspace
 from tests.world import WITHOUT_MODEL, message
 

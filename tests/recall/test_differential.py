@@ -4,8 +4,6 @@ Our order against bare rank-bm25 over the same words: every message scored, no i
 What recall adds to the words (days, roles, related words, words that answers share) is worth nothing here, so that the words alone decide.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from datetime import date, timedelta

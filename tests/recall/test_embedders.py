@@ -1,7 +1,5 @@
 """Which model makes vectors, and that one that is not whole, or too much for the machine, leaves the words alone and says so once."""
 
-from __future__ import annotations
-
 import sys
 from importlib import metadata
 

@@ -1,7 +1,5 @@
 """`hybrid`: the vectors of a server. What is sent to it, and that one that fails costs nothing but what is found by meaning."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """No failure in recall costs a turn: it returns by its deadline with what it has, or with nothing, and reports an event."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

@@ -1,7 +1,5 @@
 """Which sessions are a group's, by what one of their messages says, and what a group is never shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from recalld.supervisor.host.round import run_round

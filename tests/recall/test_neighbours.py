@@ -1,7 +1,5 @@
 """What is said next to what, and what a hit needs beside it to be understood."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

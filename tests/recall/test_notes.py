@@ -5,8 +5,6 @@ All notes stand in one workspace, among as many lines of the same life that answ
 asked and never was noted (nothing.txt) puts little before the assistant, rubbish nothing.
 """
 
-from __future__ import annotations
-
 import random
 from datetime import date, timedelta
 from pathlib import Path

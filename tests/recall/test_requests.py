@@ -1,7 +1,5 @@
 """Requests as people type them: nothing is missed for politeness, nothing is said for noise, and a day finds what was said of it."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """What no dated file holds yet is found at once, once, and by whom it may be (supervisor/recall/unfiled)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from itertools import count
 

@@ -1,7 +1,5 @@
 """The vectors on disk: each text once, near ones found by their codes, and any damage is a file that is not there."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -3,8 +3,6 @@ A real embeddings server on loopback, for tests: each word has a direction of it
 the same have the same one, so that what means the same lies near. It fails in every way that servers do.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

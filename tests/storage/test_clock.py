@@ -1,7 +1,5 @@
 """Instants and days: the stored form of times, the zones, and what others write, which is refused where it may mean two things."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo, available_timezones
 

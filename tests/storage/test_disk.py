@@ -1,7 +1,5 @@
 """The disk of this machine: each call is one step, and none follows a link out of the workspace."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

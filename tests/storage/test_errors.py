@@ -1,7 +1,5 @@
 """The error classes: each has its exit code."""
 
-from __future__ import annotations
-
 import pytest
 
 from recalld.supervisor.storage.errors import SupervisorError

@@ -1,7 +1,5 @@
 """Files, the only writer: durable, all or nothing, and never over a version that it has not read."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """What another process made and may not have synced is made durable before anything is deleted or forgotten for it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import ClassVar
 

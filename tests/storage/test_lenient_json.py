@@ -1,7 +1,5 @@
 """What can be recovered from damaged JSON."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

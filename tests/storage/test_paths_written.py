@@ -1,7 +1,5 @@
 """WorkspacePaths and the table of docs/reference/protocol.md name what is written, and what they name is written."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re

@@ -1,7 +1,5 @@
 """A function called in a process of its own gives the same answer, and leaves nothing behind; signals end a process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
