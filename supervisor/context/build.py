@@ -25,7 +25,6 @@ from ..protocol.inbox import DIRECT, Chat, parse_inbox
 from ..protocol.message import History, Message
 from ..protocol.paths import WorkspacePaths
 from ..protocol.turn import Candidate, Receipt, turn_id
-from ..query.parse import readable
 from ..recall.audience import Audience
 from ..storage.errors import BadFile
 from ..storage.files import Files
@@ -274,7 +273,7 @@ def _receipt(
         client=request.client,
         project=request.project,
         known=tuple(sorted(request.known)),
-        terms=readable(result.terms, request.question),
+        terms=result.terms,
         dates=result.dates,
         how=result.how,
         files=result.files,

@@ -39,8 +39,6 @@ _LONG_CHARS: Final = 500
 _NEIGHBOUR: Final = 0.6
 #: The reason for a line that a person has pinned, so that it is always shown.
 PINNED: Final = "pinned"
-#: So many of the pinned lines for which there is no room are named in each receipt.
-_MOST_UNPINNED: Final = 20
 #: A snippet that is cut shorter than this says nothing, in characters.
 _MIN_CUT_CHARS: Final = 20
 #: A smaller block has no day in its head, in tokens or characters: it would have no words.
@@ -71,11 +69,12 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
 
     The *pinned* lines of memory.md come before the hits, in a budget of their own, which the first of them use first. If
     characters are limited, they come after the hits, so that they never crowd out an answer. Hits of the same score keep their
-    order. The reasons why a hit or a pinned line is left out: "tokens" or "characters" (the block would be over its budget),
+    order. The reasons why a hit is left out: "tokens" or "characters" (the block would be over its budget),
     "files" or "lines" (more than max_hits), "same words" (a better hit has them), "empty" (nothing to see).
     """
     block = MemoryBlock(limits, terms)
-    unpinned = [] if limits.max_chars else block.pin(pinned, hits)
+    if not limits.max_chars:
+        block.pin(pinned, hits)
     kept, rejected = distinct(hits, block.shown)
     block.best = max((hit for hit in kept if hit.because), key=lambda hit: hit.rank, default=None)
     order = in_order(kept, limits)
@@ -83,10 +82,8 @@ def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned:
     if len(left_out) == len(order) > 0 and block.add_cut(order[0]):  # the budget is smaller than any line
         del left_out[0]
     if limits.max_chars:
-        unpinned = block.pin(pinned, hits)
-    places = {hit.unit.place for hit in (*block.shown, *(hit for hit, _ in (*left_out, *rejected)))}
-    gave_way = [(hit, why) for hit, why in unpinned if hit.unit.place not in places]
-    return block.packed((*left_out, *rejected, *gave_way[:_MOST_UNPINNED]))
+        block.pin(pinned, hits)
+    return block.packed((*left_out, *rejected))
 
 
 class _Size(NamedTuple):
@@ -124,30 +121,22 @@ class MemoryBlock:
         self._pinned_tokens = 0.0
         self._pinned_groups: set[object] = set()  # they have no hit, and count for none
 
-    def pin(self, passages: Sequence[Passage], hits: Sequence[Hit]) -> list[tuple[Hit, str]]:
-        """
-        Add the *passages* that fit into their budget and are not shown yet; one that is among the *hits* keeps its score.
-
-        Returns the others, each with the reason.
-        """
-        left_out = []
+    def pin(self, passages: Sequence[Passage], hits: Sequence[Hit]) -> None:
+        """Add the *passages* that fit into their budget and are not shown yet; one that is among the *hits* keeps its score."""
         by_lines, before, limits = {hit.unit.place: hit for hit in hits}, self._size.tokens, self._limits
         shown = {hit.unit.place for hit in self.shown}
         self._limits = replace(limits, tokens=min(limits.tokens, int(before)) + limits.pinned_tokens)
         for passage in passages if limits.pinned_tokens else ():
-            if passage.place in shown:
+            if passage.place in shown or not render.is_visible(passage.text):
                 continue
             hit = by_lines.get(passage.place, Hit(passage, 0.0))
             hit = replace(hit, because=(*hit.because, PINNED))
-            line = self._fitting(self._without_secrets(hit)) if render.is_visible(passage.text) else None
+            line = self._fitting(self._without_secrets(hit))
             if line and self._fits(line):
                 self._put(line)
                 self._pinned_groups.add(group_of(hit, limits))
-            elif render.is_visible(passage.text):
-                left_out.append((hit, "characters" if line else "tokens"))
         self._pinned_tokens = self._size.tokens - before
         self._limits = replace(limits, tokens=limits.tokens + int(self._pinned_tokens))
-        return left_out
 
     def add(self, hit: Hit) -> str:
         """Add the hit, whole or cut at line_chars. Return "", or the reason why it is left out."""

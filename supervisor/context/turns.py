@@ -32,6 +32,7 @@ from ..storage.disk import Stat
 from ..storage.errors import BadFile, Conflict, NewerFormat, NotFound
 from ..storage.files import Files, FileVersion
 from ..storage.texts import msgid
+from ..text.tokenizer import tokens
 from .request import resolve_input
 
 if TYPE_CHECKING:
@@ -51,17 +52,6 @@ class NothingAsked(NotFound):
 
     code = "error.nothing_asked"
     english = msgid("no question to memory is kept, so there is none to explain; `recalld inject --query` asks one.")
-
-
-@dataclass(eq=False, repr=False)
-class NoTurn(NotFound):
-    """No turn that is kept has this id; *newest* is one that is."""
-
-    code = "error.no_turn"
-    english = msgid(
-        "there is no turn {path}; the newest is {newest}, and `recalld why` alone explains it. The folder turns/ has a file for each turn that is kept."
-    )
-    newest: str
 
 
 class ReceiptStore:
@@ -110,8 +100,7 @@ class ReceiptStore:
         """
         identity = newest_turn_id([f"{name}.json" for name in self.turns() if name.startswith(turn or "")], now)
         if identity is None:
-            kept = self.turns()
-            raise NoTurn(f"turns/{turn}", kept[-1]) if turn and kept else NothingAsked("turns/")
+            raise NotFound(f"turns/{turn}") if turn and self.turns() else NothingAsked("turns/")
         path = self._folder / f"{identity}.json"
         version = self._files.read_shown(path)
         if version is None:
@@ -127,13 +116,12 @@ class ReceiptStore:
         def in_content(entry: Mapping[str, Any]) -> dict[str, Any]:
             return {**entry, "content": mark(str(entry.get("content") or ""))}
 
-        question, folded = mark(receipt.question), receipt.question.casefold()
-        words = map(str.casefold, (*receipt.terms, *receipt.miss.get("nowhere", ())))
-        gone = {word for word in words if word in folded and word not in question.casefold()}
+        question = mark(receipt.question)
+        gone = {*tokens(receipt.question)} - {*tokens(question)}
         return replace(
             receipt,
             question=question,
-            terms=tuple(term for term in receipt.terms if term.casefold() not in gone),
+            terms=tuple(term for term in receipt.terms if term not in gone),
             miss={} if gone else receipt.miss,
             memory=mark(receipt.memory),
             history=tuple(map(in_content, receipt.history)),

@@ -40,7 +40,7 @@ from .manifest import (
     Manifest,
     Record,
     Scan,
-    difference,
+    files_read,
     has_new_long_term,
     keys_of,
     parse_manifest,
@@ -191,7 +191,7 @@ class Index:
             overlay = overlay_of(before.overlay, after, cited, self._documents, deadline)
             is_ahead = before.is_ahead or changes.files != before.manifest.files
             self._view = replace(before, manifest=after, overlay=overlay, is_ahead=is_ahead)
-        return replace(difference(before.manifest.files, changes.files), shared=True, unread=changes.unread)
+        return Changes(files_read(before.manifest.files, changes.files), shared=True, unread=changes.unread)
 
     def discard_commit(self, damaged: Stat | None, why: str) -> None:
         """Discard the *damaged* commit: the next update makes a new one; until then only files held in memory are searched."""
@@ -220,11 +220,11 @@ class Index:
             after = Manifest(VERSION, scanned.files, {} if rebuild else before.groups)
             unread = self._commit(view, after, control, for_s, clear=rebuild)
         self.unread = {**scanned.unread, **unread}
-        changes = difference({} if rebuild else before.files, scanned.files)
+        read = files_read({} if rebuild else before.files, scanned.files)
         is_new = not rebuilt and not was_whole and not self._view.unmade
         why = (self.damage or "it was made by another version, or a part of it is gone") if rebuilt else ""
         self.damage = ""
-        return replace(changes, new=is_new, rebuilt=rebuilt, damage=why, unread=self.unread)
+        return Changes(read, new=is_new, rebuilt=rebuilt, damage=why, unread=self.unread)
 
     def _commit(self, view: View | None, after: Manifest, control: Control, for_s: float, *, clear: bool) -> dict[str, str]:
         """Make a commit of the groups that differ from the files of *after*; return the unreadable files, with the reason."""

@@ -1,16 +1,14 @@
 """
 The literal search, for what the tokeniser can't find: a part of an identifier, of a path, of a word.
 
-If ripgrep is installed, it selects the files; the result is the same without it. Hits are in the order of path and line; if
-there are more than wanted, or too little time for all files, the newest files and the last lines of a file are preferred.
-Source: 003, 检索 (失败或无命中回退 rg); docs/explanation/recall.md.
+Hits are in the order of path and line; if there are more than wanted, or too little time for all files, the newest files and
+the last lines of a file are preferred. Source: 003, 检索 (失败或无命中回退 rg); docs/explanation/recall.md.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, tzinfo
 from typing import Final
@@ -31,7 +29,6 @@ _PART: Final = lazy_re(rf"[{HAN}]+|[A-Za-z0-9_./:@+#-]+")
 _MOST_PARTS: Final = 8
 #: The bytes of a file in letters, such as a line of base64: a word is in them only by chance.
 _BYTES: Final = lazy_re(r"[A-Za-z0-9+/=]{76,}")
-_SECONDS: Final = 0.2
 #: Larger files, in bytes, are not searched within a turn: chunking one takes a second and can't be interrupted.
 _MOST_BYTES: Final = 1_000_000
 
@@ -68,13 +65,12 @@ def search_files(
     The newest files are searched first, until the *deadline*; those larger than a megabyte are skipped.
     """
     hits: list[Hit] = []
-    held = _candidate_files(paths, records, wanted, deadline)
-    chosen = [path for path in (records if held is None else held) if records[path].size <= _MOST_BYTES]
-    for path in sorted(chosen, key=lambda path: -records[path].mtime_ns):
+    small = [path for path in records if records[path].size <= _MOST_BYTES]
+    for path in sorted(small, key=lambda path: -records[path].mtime_ns):
         if deadline.is_over or len(hits) >= limit:
             break
         with contextlib.suppress(OSError, SupervisorError):
-            if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
+            if not _may_hold(files.disk.read(paths.root / path), wanted):
                 continue
             chunks = chunk_file(files, paths, path, records[path], zone)
             passages = [replace(chunk.passage, tier=records[path].tier) for chunk in chunks]
@@ -107,23 +103,3 @@ def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:
     except UnicodeDecodeError:
         return True
     return any(part in low for part in wanted)
-
-
-def _candidate_files(
-    paths: WorkspacePaths, records: Mapping[str, Record], wanted: Sequence[str], deadline: Deadline
-) -> Collection[str] | None:
-    """Return the paths of files that may contain one of *wanted*; None if ripgrep is missing or fails."""
-    import subprocess  # few searches get here
-
-    if not all(part.isascii() or not part.isalpha() or part.lower() == part for part in wanted):
-        return None
-    arguments = [argument for part in wanted for argument in ("-e", part)]
-    places = sorted({path.partition("/")[0] for path in records})
-    command = ["rg", "-l", "-0", "-i", "-F", "-a", "--no-ignore", "--hidden", "--no-messages", *arguments, "--", *places]
-    try:
-        done = subprocess.run(command, cwd=paths.root, capture_output=True, timeout=min(_SECONDS, deadline.left_s), check=False)
-    except (OSError, ValueError, subprocess.TimeoutExpired):  # no argument of a command has a NUL
-        return None
-    if done.returncode not in (0, 1):
-        return None
-    return records.keys() & {os.fsdecode(name) for name in done.stdout.split(b"\0") if name}

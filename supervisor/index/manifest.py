@@ -340,15 +340,13 @@ def _memory_file(path: str, record: Record) -> MemoryFile:
 @dataclass(frozen=True, slots=True)
 class Changes:
     """
-    The result of an update: the numbers of files read, moved and gone, and why files are unreadable, by path.
+    The result of an update: the number of files read, and why files are unreadable, by path.
 
     *new*: the index is whole for the first time; *rebuilt*: a damaged one was rebuilt, with its *damage*; *shared*: the changes
     are held in memory, since another process has the lock.
     """
 
     read: int = 0
-    moved: int = 0
-    gone: int = 0
     new: bool = False
     rebuilt: bool = False
     damage: str = ""
@@ -356,9 +354,7 @@ class Changes:
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
-def difference(before: Mapping[str, Record], after: Mapping[str, Record]) -> Changes:
-    """Return how many files were read, moved or deleted between *before* and *after*."""
+def files_read(before: Mapping[str, Record], after: Mapping[str, Record]) -> int:
+    """Return how many files *after* have a content that none had *before*."""
     known = {record.digest for record in before.values()}
-    new = [record for path, record in after.items() if path not in before or before[path].digest != record.digest]
-    moved = sum(record.digest in known for record in new)
-    return Changes(read=len(new) - moved, moved=moved, gone=sum(path not in after for path in before) - moved)
+    return sum(record.digest not in known for record in after.values())

@@ -18,7 +18,7 @@ from typing import Final
 
 from ..query.calendar import FEW, Days, day_tokens
 from ..query.memory_words import known_words, with_related_words
-from ..query.parse import REQUEST_WEIGHT, Query, readable, weighed
+from ..query.parse import REQUEST_WEIGHT, Query, weighed
 from ..storage.clock import Deadline
 from ..storage.disk import Disk, Stat
 from ..storage.errors import SupervisorError
@@ -266,8 +266,7 @@ class View:
     def _hit(self, query: Query, scored: Scored) -> Hit:
         words = scored.matching(query.words)
         reasons = ("words", words), ("related", related_words_in(query, scored))
-        texts = query.text, scored.passage.text
-        why = [f"{name}: {', '.join(readable(words, *texts))}" for name, words in reasons if words]
+        why = [f"{name}: {', '.join(words)}" for name, words in reasons if words]
         if not why and (scored.is_worded or not scored.because):
             why = ["window"]
         return Hit(self.passage_of(scored.candidate), round(scored.score, 4), (*why, *scored.because), scored.parts)

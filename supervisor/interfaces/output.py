@@ -223,16 +223,12 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | None = None) -> str:
-    """
-    Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block.
-
-    *words_alone* is why nothing is found by meaning, where it could be.
-    """
+def receipt_text(receipt: Receipt, render: Render = str) -> str:
+    """Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block."""
     from ..context.render import tag
 
     first = f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip()
-    head = as_text(_receipt_head(receipt, render, words_alone), render)
+    head = as_text(_receipt_head(receipt, render), render)
     rows: dict[str, list[str]] = {"shown": [], "not shown": []}
     for row in receipt.candidates:
         why = [because(reason) for reason in (row.because if row.shown else [row.why])]
@@ -247,7 +243,7 @@ def receipt_text(receipt: Receipt, render: Render = str, words_alone: Text | Non
     return "\n".join([first, head, *lists, "", receipt.memory.rstrip() or render(Text("(no memory was put before it)"))])
 
 
-def _receipt_head(receipt: Receipt, render: Render, words_alone: Text | None) -> dict[str, str]:
+def _receipt_head(receipt: Receipt, render: Render) -> dict[str, str]:
     words = render([*map(_day_or_word, receipt.terms), *receipt.dates]) or render(Word("nothing"))
     cost = render(Text("({how}, {files} files, {ms:.1f} ms)", how=because(receipt.how), files=receipt.files, ms=receipt.ms))
     spent = (
@@ -264,8 +260,6 @@ def _receipt_head(receipt: Receipt, render: Render, words_alone: Text | None) ->
         head["small block"] = render(
             Text("memory has only a part of what is asked, so it gets {room} of the {whole} tokens", room=room, whole=whole)
         )
-    if words_alone:
-        head["words alone"] = render(words_alone)
     if nowhere := receipt.miss.get("nowhere"):
         head["found nothing"] = render(
             Text("nowhere in memory: {words} (words of one language do not find those of another)", words=nowhere)

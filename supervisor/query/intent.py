@@ -18,21 +18,14 @@ from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_of
 from .calendar import Days
 
-#: The forms of a question, of an exclamation, and of a question to the assistant about itself.
+#: The forms of a question, and of an exclamation.
 _QUESTION: Final = lazy_re(
-    r"[?？]|\b(?:what(?! an?\b)|when|where|who|whom|whose|which|why|how)\b|什么|[哪谁几怎咋啥吗呢]|多少|为何", re.IGNORECASE
+    r"[?？]|\b(?:what(?! an?\b)|when|where|who|whom|whose|which|why|how)\b|什么|[哪谁几怎咋啥吗呢]|多[少大久长远高重]|为何",
+    re.IGNORECASE,
 )
 _EXCLAIMS: Final = lazy_re(
     r"^\W*(?:I'm|I am|it's|it is|that's|what an?|just|so|such|can't believe|finally|well|oh|wow|omg|ugh|yeah|honestly)\b|!\s*$"
     r"|(?:[啊呀哦啦哇呐嘛]|了)[!！。~～…\s]*$|^(?:唉|哎|哇|终于|又|太|真是?|今天好|好[累困热冷饿烦])",
-    re.IGNORECASE,
-)
-_TO_YOU: Final = lazy_re(
-    r"^\W*(?:are you (?:there|ok|okay|sure|serious|kidding|real|awake|listening|busy|tired|still|an?|human|alive|happy|bored)"
-    r"|do you (?:like|love|sleep|dream|feel|exist|hear|understand|ever|even|get|enjoy|want)|can you (?:hear|see|understand)"
-    r"|have you (?:eaten|slept|been)|how(?:'s| is| are) (?:you(?! \w+ to)|your day|it going|things|everything)|what's up)\b"
-    r"|^(?:那|所以)?你(?:还好|今天(?:过得|怎么|好|累|忙|心情|开心)|是(?:谁|人|机器|真人|[Aa][Ii]|什么|不是人)|会(?:累|困|做梦|无聊|难过|想)"
-    r"|有没有(?:感情|意识|名字|心情)|喜欢|觉得(?:累|无聊|开心|我)|在干|在做|累|困|能听|叫什么)",
     re.IGNORECASE,
 )
 #: A clause with the mark that ends it, and the rarity from which a word says what a text is about.
@@ -59,29 +52,21 @@ _I: Final = lazy_re(
     rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|told|suggest|said)\w*",
     re.IGNORECASE,
 )
-#: A question with "my", "I" or 我 is about the user. A wish (帮我) is not.
-_OWN: Final = lazy_re(
-    r"\b(?:my|mine|our|ours|I|im|ive|we|remember|remind)\b"
-    r"|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来(?!自)|先(?!生)|问)",
-    re.IGNORECASE,
-)
 
 
 def is_chatter(question: str) -> bool:
     """
-    Return whether the text asks nothing: it has only everyday words, and a courtesy, an exclamation or a word to the assistant.
+    Return whether the text asks nothing: it has only everyday words, and a courtesy or an exclamation.
 
-    >>> [is_chatter(text) for text in ("thanks, that's all for now", "今天好累啊", "what a long day", "你今天怎么样")]
-    [True, True, True, True]
-    >>> [is_chatter(text) for text in ("thanks! where do I live?", "煤球好累啊", "long day", "do you remember my name?")]
+    >>> [is_chatter(text) for text in ("thanks, that's all for now", "今天好累啊", "what a long day")]
+    [True, True, True]
+    >>> [is_chatter(text) for text in ("thanks! where do I live?", "煤球好累啊", "long day", "我妈多大了")]
     [False, False, False, False]
     """
     clauses = [clause for clause in _CLAUSE.findall(question) if clause.strip()]
     rest = [clause for clause in clauses if not is_small_talk(clause)]
     if any(rarity_of(word) >= _TELLING for clause in rest for word in tokens(clause)):
         return False
-    if any(map(_TO_YOU.search, rest)):
-        return not _OWN.search(question)
     asks = any(_QUESTION.search(clause) for clause in rest)
     return not asks and (len(rest) < len(clauses) or bool(_EXCLAIMS.search(question)))
 

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache
 from typing import Final
 
 from ..text.language import is_chitchat, is_small_talk
@@ -247,8 +246,6 @@ _LIGHT_LEFT: Final = 0.2
 #: The most words that are named, the rarest, and the most characters of one.
 _MOST_NAMED: Final = 3
 _MOST_WORD: Final = 40
-#: Texts whose words are kept as they are written: a search asks for those of its question once for each hit.
-_KEPT_SPELLINGS: Final = 16
 #: The share of the rarest word's rarity from which another word is named with it.
 _SHARE_NAMED: Final = 0.8
 
@@ -279,23 +276,4 @@ def subject_of(query: Query) -> tuple[str, ...]:
 
 def as_typed(text: str, wanted: Sequence[str]) -> tuple[str, ...]:
     """Return those of the tokens *wanted* that are whole words of the text, as they are written there, in its order."""
-    return tuple(dict.fromkeys(written[:_MOST_WORD] for written, token in _spelled(text) if token in wanted))
-
-
-def readable(words: Iterable[str], *texts: str) -> tuple[str, ...]:
-    """
-    Return tokens as they are written in the first of the *texts* that has each, for people to read.
-
-    >>> readable(["bicycl", "weekly-3", "motorcycl"], "my bicycles", "no motorcycle")
-    ('bicycles', 'weekly-3', 'motorcycle')
-    """
-
-    def written(word: str) -> str:
-        return next((spelling for text in texts for spelling in as_typed(text, (word,))), word)
-
-    return tuple(dict.fromkeys(map(written, words)))
-
-
-@lru_cache(maxsize=_KEPT_SPELLINGS)
-def _spelled(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(spelled(text[:MOST_CHARS]))
+    return tuple(dict.fromkeys(written[:_MOST_WORD] for written, token in spelled(text[:MOST_CHARS]) if token in wanted))

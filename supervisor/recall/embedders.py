@@ -29,7 +29,6 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from ..index.hit import WORDS
 from ..protocol.config import Config
 from ..protocol.config_keys import Privacy
 from ..storage.disk import mapped_copy, open_outside, read_outside
@@ -293,15 +292,6 @@ def model_fault(config: Config, *, is_loaded: bool) -> Text | None:
     """Return why the configured model can't be loaded in this process, None if it can; *is_loaded*: a supervisor has it."""
     package = {"e5": E5, "use": USE}.get(_chosen(config.recall.backend))
     return package.fault(is_loaded=is_loaded) if package and config.recall.meaning else None
-
-
-def words_alone(config: Config, how: str) -> Text | None:
-    """Return why a search has found by words alone, if it did (`SearchResult.how`) and was to find by meaning too."""
-    if how != WORDS or config.recall.backend == WORDS or not config.recall.meaning:
-        return None
-    return model_fault(config, is_loaded=True) or Text(
-        "nothing was searched by meaning: only a supervisor does that, and some seconds after it has started, or after ten minutes of rest"
-    )
 
 
 def hidden_by(privacy: Privacy) -> list[object]:

