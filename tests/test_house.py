@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_540, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_440, goal=8_000),
     Room("supervisor/longterm", most=1_022, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_427, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
@@ -46,11 +46,11 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_821, goal=2_100),
     Room("supervisor/importing", most=2_401, goal=1_400),
     Room("supervisor/operations", most=1_705, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_577, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_574, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_016, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
-    Room("supervisor/interfaces", most=1_462, goal=1_500),
+    Room("supervisor/interfaces", most=1_456, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_113,
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_338, goal=48_000)
+ALL: Final = Room("all", most=51_229, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_586, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_570, goal=48_000)
 
 
 def _lines(path: Path) -> int:
