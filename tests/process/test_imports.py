@@ -15,9 +15,8 @@ from tests.process.command import Command, ended, until
 
 pytestmark = pytest.mark.proof
 
-#: Loaded for a lock, for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
+#: Loaded for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
 HEAVY = {
-    "filelock",
     "starlette",
     "uvicorn",
     "jinja2",
