@@ -7,7 +7,7 @@ why it did not cover all of memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from ..index.hit import Hit, SearchResult
     from ..longterm.lines import Line
     from ..text.language import Language
+    from ..workspace import Workspace
+
+#: Locales that name no language.
+_NO_LANGUAGE: Final = frozenset({"", "C", "POSIX"})
+#: What is written into the recalld.toml of a Chinese memory, before what is there.
+_CHINESE: Final = '# recalld 写入一次：它说哪种语言，不再看记忆的内容\nlanguage = "zh"\n\n'
 
 
 def spoken_language(setting: str, environ: Mapping[str, str]) -> Language:
@@ -29,8 +35,11 @@ def spoken_language(setting: str, environ: Mapping[str, str]) -> Language:
     """
     if setting in ("zh", "en"):
         return "zh" if setting == "zh" else "en"
-    locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
-    return "zh" if locale.startswith("zh") else "en"
+    return "zh" if _locale(environ).startswith("zh") else "en"
+
+
+def _locale(environ: Mapping[str, str]) -> str:
+    return environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
 
 
 def setting_at(root: Path, environ: Mapping[str, str]) -> str:
@@ -44,6 +53,46 @@ def setting_at(root: Path, environ: Mapping[str, str]) -> str:
 
         tables = tomllib.loads(toml)
     return environ.get("RECALLD_LANGUAGE") or str(tables.get("language", "auto"))
+
+
+def keep_language(ws: Workspace, environ: Mapping[str, str]) -> bool:
+    """
+    Write `language = "zh"` into the recalld.toml of a Chinese memory, once; return whether it was written.
+
+    Up to 0.26 the output had the language of the memory where no locale named one. A supervisor that ran then, such as a
+    service without LANG, goes on in Chinese. A workspace that no supervisor ran in before is left alone, as is one that has
+    the key, or a locale.
+    """
+    import codecs
+    import tomllib
+
+    from ..text.language import language_of_most
+
+    paths, disk = ws.paths, ws.files.disk
+    was_run = disk.stat(paths.supervisor_lock) is not None
+    if disk.stat(paths.language_kept) or (was_run and _locale(environ).partition(".")[0] not in _NO_LANGUAGE):
+        return False
+    version = ws.files.read_stable(paths.config)
+    is_set = ws.config.language != "auto" or (version and "language" in tomllib.loads(version.data.decode("utf-8-sig")))
+    is_ours = bool(version and was_run and not is_set and language_of_most(_newest_words(ws)) == "zh")
+    if is_ours and version:
+        mark = codecs.BOM_UTF8 if version.data.startswith(codecs.BOM_UTF8) else b""
+        ws.files.replace(paths.config, mark + _CHINESE.encode() + version.data.removeprefix(mark), version)
+    with suppress(FileExistsError):
+        ws.files.create(paths.language_kept, b"")
+    return is_ours
+
+
+def _newest_words(ws: Workspace) -> Iterator[str]:
+    """Yield what shows the language of the memory, newest first: the end of history.json; else the dated files."""
+    from ..protocol.message import Message
+    from ..protocol.paths import day_of_name
+
+    words = [entry.text for entry in ws.history.read() if isinstance(entry, Message)]
+    yield from reversed(words)
+    for folder in () if words else (ws.paths.memory, *reversed(ws.memory.month_folders())):
+        for name in sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True):
+            yield "\n".join(ws.memory.message_texts(name))
 
 
 # ── a search ─────────────────────────────────────────────────────────────────

@@ -116,6 +116,7 @@ class WorkspacePaths:
     archive_request = _Below(".recalld", "archive.now")  # asks the supervisor to archive everything, and is deleted then
     forgotten = _Below(".recalld", "forgotten.jsonl")  # what must not come back, by keyed digests
     token = _Below(".recalld", "token")  # what a client of the HTTP service shows; mode 0600
+    language_kept = _Below(".recalld", "language")  # empty: `language` was written into recalld.toml, or need not be
     supervisor_lock = _Below(".recalld", "supervisor.lock")  # held by the supervisor as long as it runs
 
     @property

@@ -1,4 +1,4 @@
-"""What a new user types first: a workspace by its path, a command that has another name."""
+"""What a new user types first: a workspace by its path, a message with a password, a command that has left or has another name."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, run_command
+from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, LEFT, run_command
 from recalld.supervisor.interfaces.cli.parser import Group
 from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.texts import render
 
 
 def test_init_makes_the_workspace_at_the_path_that_is_given(tmp_path: Path, capsys, monkeypatch):
@@ -55,6 +56,15 @@ def test_run_says_that_it_makes_a_workspace_and_commands_how_to(tmp_path: Path, 
     for command in (["status"], ["doctor"], ["append", "--role", "user", "--text", "好"]):
         assert run_command(Call(["-w", "old w", *command])) == BadRequest.exit_code
         assert f"make it with `recalld init -w '{tmp_path}/old w'`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("words", LEFT)
+def test_command_that_has_left_says_what_does_its_work_now(tmp_path: Path, capsys, words, language):
+    command = ["-w", str(tmp_path), *words.split(), "--json"]
+    assert run_command(Call(command, {"RECALLD_LANGUAGE": language})) == BadRequest.exit_code
+    assert capsys.readouterr().err == f"recalld: {render(LEFT[words], language)}\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.feature("003.31")

@@ -89,7 +89,7 @@ ANSWERS: Final = {
     "connect --remove": ("connect codex --remove", ["workspace", "written", "clients", "refused"]),
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
-#: What prints a key, serves a client, or needs a supervisor with a port (tests/http/test_command.py).
+#: What prints a script for a shell, serves a client or a hook, or needs a supervisor with a port (tests/http/test_command.py).
 WITHOUT_JSON: Final = {"pool key", "mcp", "open"}
 #: What needs a Redis, and is asked for in tests/pool.
 OF_REDIS: Final = {"pool status"}

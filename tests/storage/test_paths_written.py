@@ -23,6 +23,7 @@ from recalld.supervisor.host.round import archive_now
 from recalld.supervisor.importing.sources import take_in
 from recalld.supervisor.interfaces.http.site import Access
 from recalld.supervisor.interfaces.socket_server import Answering, serve_socket
+from recalld.supervisor.interfaces.wording import keep_language
 from recalld.supervisor.operations.forget import forget
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import load, make_workspace
@@ -97,6 +98,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
             serve_socket(world.paths.state, world.files, Answering(lambda _: {}, lambda _: None)),
             signals_as_they_were(),
         ):
+            keep_language(world.ws, {})
             model_at_work(world, server)
             archived_at_once(world)
             tree = {path.relative_to(root).as_posix() for path in root.rglob("*")}

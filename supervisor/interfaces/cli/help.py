@@ -1,20 +1,22 @@
 """
-The help of commands, in the language of the reader (docs/reference/cli.md).
+The help of commands, in the language of the reader, and what completes their words in a shell (docs/reference/cli.md).
 
 The English help of a command is its docstring; that of an option is at its definition.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from shutil import get_terminal_size
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from ...storage.texts import Text, render, template
 from ...text.language import Language
 from ...text.lazy_re import lazy_re
 from ..output import columns, word
-from .parser import HELP, Command, Group, Option
+from .call import Call
+from .parser import COMPLETE, HELP, Argument, Command, Group, Option, command
 
 Headings: TypeAlias = "Mapping[Text, Collection[str]]"
 #: A word, or a note in brackets, stays whole with the blanks before it; behind another character a Chinese line may be broken.
@@ -106,3 +108,64 @@ def broken(text: str, width: int) -> list[str]:
             lines.append("")
         lines[-1] += piece if lines[-1] else piece.lstrip()
     return lines
+
+
+# ── completion ──────────────────────────────────────────────────────────────────
+
+_BASH: Final = """\
+_recalld_completion() {
+    local IFS=$'\\n'
+    COMPREPLY=( $(COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD _RECALLD_COMPLETE=bash recalld) )
+}
+complete -o default -F _recalld_completion recalld"""
+_SCRIPTS: Final = {
+    "bash": _BASH,
+    "zsh": f"autoload -U +X bashcompinit && bashcompinit\n{_BASH}",
+    "fish": 'complete --command recalld --arguments "(COMP_WORDS=(commandline -cp) _RECALLD_COMPLETE=fish recalld)"',
+}
+
+
+@command("completion", common=())
+def completion(call: Call, shell: Annotated[str, Argument("bash, zsh or fish", choices=(*_SCRIPTS,))]) -> None:
+    """Print a script for the shell, which completes commands and options by their help."""
+    call.show(_SCRIPTS[shell])
+
+
+def complete(call: Call, command: Command | Group) -> int:
+    """Print what completes the words of a script, a word a line, for fish with its help, and return the exit code."""
+    line, number = call.environ.get("COMP_WORDS", ""), call.environ.get("COMP_CWORD")
+    words = _words(line) + ([""] if number is None and line.endswith(" ") else [])
+    at = len(words) - 1 if number is None else int(number)
+    begun = words[at] if at < len(words) else ""
+    for name, meaning in _completions(command, words[1:at], begun):
+        if name.startswith(begun):
+            call.show(f"{name}\t{' '.join(meaning.split())}" if call.environ[COMPLETE] == "fish" else name)
+    return 0
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a line; one with a quotation mark that is open yet is taken as it is."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def _completions(command: Command | Group, words: Sequence[str], begun: str) -> list[tuple[str, str]]:
+    takes_value = False
+    for typed in words:
+        by_name = {name: param for param in command.params for name in param.names}
+        if takes_value:
+            takes_value = False
+        elif typed in by_name:
+            takes_value = not by_name[typed].is_flag
+        elif isinstance(command, Group) and typed in command.commands:
+            command = command.commands[typed]
+    if takes_value:
+        return []
+    if begun.startswith("-"):
+        options = [(name, param.help) for param in command.params for name in param.names]
+        return [*((name, meaning) for name, meaning in options if name.startswith("--")), (HELP, "")]
+    if not isinstance(command, Group):
+        return []
+    return [(name, inner.help.partition("\n\n")[0]) for name, inner in command.commands.items()]

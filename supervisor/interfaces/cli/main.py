@@ -12,10 +12,11 @@ from typing import Annotated, Final
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text
-from ..locate import version
+from ..locate import split_workspace, version
 from .call import Call, exit_code_of
 from .parser import (
     COMMON,
+    COMPLETE,
     Command,
     Group,
     HelpWanted,
@@ -74,6 +75,40 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str, Text]]]] = {
         "pool": ("workspace", "key status", Text("A pool of workers, for many workspaces.")),
     },
 }
+#: Commands of earlier versions, by their first words, and what does their work now.
+LEFT: Final = {
+    "chat": Text("there is no chat any more: `recalld connect` gives this memory to an assistant."),
+    "demo": Text("there is no demo any more: `script/demo` in a clone of the repository shows recalld at work."),
+    "redact": Text("there is no `redact` any more: `recalld forget --match TEXT` takes back what is stored."),
+    "plan": Text("`recalld status --plan` shows what the next run would do."),
+    "disconnect": Text("`recalld connect --remove` takes out of the clients' settings what `connect` put in."),
+    "stats": Text("`recalld read --stats` counts the lines of the long-term memory."),
+    "archive": Text("`recalld run --once` writes every message to its dated file now."),
+    "gateway": Text("there is no gateway any more: each workspace answers over HTTP at its own `[serve] port`."),
+    "doctor --broker": Text("`recalld pool status` says what is wrong with the pool of workers."),
+    "status --metrics": Text("there are no figures for Prometheus any more: `recalld status --json` has them."),
+    "why --replay": Text(
+        "an old turn is not asked again any more: `recalld inject --query …` shows what would be put before the assistant now."
+    ),
+    "pool pause": Text("a model of the pool is not paused any more: while its workers are stopped, tasks wait in their files."),
+    "pool flush": Text("nothing is flushed any more: what a pool holds in Redis may be deleted with Redis's own commands."),
+    "fleet": Text(
+        "there is no fleet any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and `systemctl --user disable --now recalld-fleet` ends the unit of the fleet."
+    ),
+    "service add": Text(
+        "`service add` makes no units any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and a unit of your own with `recalld worker --broker URL` runs a worker of a pool (docs/how-to/a-pool-of-workers.md)."
+    ),
+    "service remove": Text(
+        "`service remove` removes no units any more: `systemctl --user disable --now recalld-worker` ends a worker of a pool, with recalld-fleet or recalld-gateway what an earlier version ran, and with sudo and without --user those of the system; then the file of the unit can be deleted."
+    ),
+    "restore --from": Text(
+        "a copy of history.json is no longer given: move it into inbox.d/new, and what only it has is added."
+    ),
+    "restore --give-up": Text(
+        "nothing is given up by an option any more: delete the file of the quarantine that `status` names."
+    ),
+}
+_LEFT_OPTIONS: Final = frozenset(word for words in LEFT for word in words.split() if word.startswith("--"))
 
 
 def _command(name: str, place: str | tuple[str, str, Text]) -> Command | Group:
@@ -86,9 +121,10 @@ def _command(name: str, place: str | tuple[str, str, Text]) -> Command | Group:
 _NAMED: Final = {name: _command(name, place) for commands in HEADINGS.values() for name, place in commands.items()}
 #: The names that four commands had before they were recalld's own.
 _OTHERS: Final = {**{name: _NAMED[name] for name in ("status", "search", "prune")}, "index": Command("care", "index rebuild")}
-#: Commands that the list does not show: what clients run, and other names.
+#: Commands that the list does not show: what clients and shells run, and other names.
 HIDDEN: Final[Mapping[str, Command | Group]] = {
     "hook": Command("connect", "hook"),
+    "completion": Command("help", "completion"),
     "memory": Group(Text("Other names of `status`, `index rebuild`, `search` and `prune`."), _OTHERS),
 }
 
@@ -107,12 +143,20 @@ COMMAND_LINE: Final = Group(
 
 
 def run_command(call: Call) -> int:
-    """Run the command that the arguments of *call* name, and return its exit code."""
+    """Run the command that the arguments of *call* name, and return its exit code; 64 for one that has left."""
+    words = [word for word in split_workspace(call.argv)[1] if not word.startswith("-") or word in _LEFT_OPTIONS]
+    for count in (1, 2):
+        if left := LEFT.get(" ".join(words[:count])):
+            return call.say(left, BadRequest.exit_code)
     return exit_code_of(call, lambda: _run(call))
 
 
 def _run(call: Call) -> int:
     try:
+        if COMPLETE in call.environ:
+            from .help import complete
+
+            return complete(call, COMMAND_LINE)
         values, words = read_options(_BEFORE, call.argv, "recalld", until_command=True)
         if values.pop("is_version", False):
             print(version())

@@ -20,6 +20,8 @@ from ...storage.texts import Text, msgid
 from .call import Call
 
 HELP: Final = "--help"
+#: The variable that the scripts of `recalld completion` set when they ask.
+COMPLETE: Final = "_RECALLD_COMPLETE"
 Declared: TypeAlias = tuple[Callable[..., int | None], Sequence["Option"]]
 F = TypeVar("F", bound="Callable[..., int | None]")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ...storage.clock import clock_from, fixed_clock, to_wire, utc_now
-from ...storage.errors import BadConfig, BadFile, BadRequest, Busy, NoService
+from ...storage.errors import BadConfig, BadFile, BadRequest, Busy, NoService, SupervisorError
 from ...storage.texts import Text, msgid
 from ..output import in_local_times
 from .call import Call
@@ -98,6 +99,16 @@ def _make(call: Call, root: Path) -> None:
     make_workspace(root, os.environ, call.language)
     if is_new:
         call.say(Text("there was no workspace at {root}; a new one was made.", root=root))
+    from ...workspace import open_workspace
+    from ..wording import keep_language
+
+    with suppress(SupervisorError, OSError):  # it is said when it is opened for good
+        if keep_language(open_workspace(root, os.environ, utc_now), os.environ):
+            call.say(
+                Text(
+                    'wrote `language = "zh"` into recalld.toml: this memory is Chinese, and no locale names a language. For English, set "en".'
+                )
+            )
 
 
 def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -> int:
