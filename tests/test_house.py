@@ -29,7 +29,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_273, goal=2_300),
     Room("supervisor/storage", most=2_177, goal=1_900),
-    Room("supervisor/protocol", most=4_616, goal=4_100),
+    Room("supervisor/protocol", most=4_617, goal=4_100),
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
@@ -46,11 +46,11 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_821, goal=2_100),
     Room("supervisor/importing", most=2_401, goal=1_400),
     Room("supervisor/operations", most=1_705, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_574, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_694, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_016, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
-    Room("supervisor/interfaces", most=1_456, goal=1_500),
+    Room("supervisor/interfaces", most=1_505, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_113,
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_212, goal=48_000)
+ALL: Final = Room("all", most=51_382, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_558, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_663, goal=48_000)
 
 
 def _lines(path: Path) -> int:
