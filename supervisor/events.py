@@ -309,11 +309,6 @@ def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[st
     return states
 
 
-def newest_time(path: Path) -> str:
-    """Return the time of the last event, as the log at *path* has it; else ""."""
-    return next((at for _, at, _ in newest_events(path)), "")
-
-
 def newest_events(path: Path, most_bytes: int = _STATES_BYTES) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the last events of the log at *path*, newest first, each with its time and fields; other lines are skipped."""
     try:

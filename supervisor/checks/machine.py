@@ -14,7 +14,7 @@ from pwd import getpwuid
 from shlex import quote
 from typing import Final
 
-from ..events import lasting_states, newest_time
+from ..events import lasting_states, newest_events
 from ..protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
 from ..storage.clock import SMALL, find_zone, from_wire, machine_zone
 from ..storage.disk import is_below
@@ -179,7 +179,7 @@ def clock(look: Look) -> Faults:
     """Yield a fault if the clock was set back, or if memory and machine have different time zones."""
     ws, now = look.ws, look.now
     with contextlib.suppress(ValueError):
-        ahead = from_wire(newest_time(ws.paths.log)) - now
+        ahead = from_wire(next((at for _, at, _ in newest_events(ws.paths.log)), "")) - now
         if ahead > SMALL:
             yield bad(
                 "the clock is {hours} hours behind the last event of log.jsonl, so it was set back; `timedatectl` shows the clock.",

@@ -264,10 +264,6 @@ def _words(line: Line) -> str:
     return line.text[len(before_words(line.text)) :].strip()
 
 
-def _quoted(text: str) -> str:
-    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
-
-
 def parse_refs(refs: Iterable[str], field: str = "lines") -> dict[int, str]:
     """
     Return the digest by line number, "" where none is given; BadRequest, of *field*, for what names no line.
@@ -297,7 +293,7 @@ def refuse_stale(text: str, named: Mapping[int, str]) -> None:
         if line is None:
             raise StaleLine(ref, "", "")
         if line.digest != digest:
-            raise StaleLine(ref, line.ref, _quoted(line.text))
+            raise StaleLine(ref, line.ref, line.text[:_MOST_QUOTED])
 
 
 # ── items ────────────────────────────────────────────────────────────────────

@@ -286,9 +286,9 @@ class LongTermFile:
                 path = self.path
                 version = self._files.read_stable(self._paths.root / path)
                 before = _changeable_text(path, version)
-                after, data = _encoded(self._marked(before, rule(before)))
+                after = without_surrogates(self._marked(before, rule(before)))
                 with contextlib.suppress(Conflict, FileExistsError):
-                    self._write(path, version, data, is_same=after == before, keep_previous=keep_previous)
+                    self._write(path, version, after.encode(), is_same=after == before, keep_previous=keep_previous)
                     if after != before:
                         note(kind, path=path, hunks=hunks(before, after), made=version is None)
                     return LongTermText(path, after)
@@ -358,14 +358,6 @@ def _as_supervisor_errors(path: str) -> Iterator[None]:
 def _text_in(version: FileVersion | None) -> str:
     """Return the text of a version without its byte order mark, "" for none; UnicodeDecodeError if it is not UTF-8."""
     return version.data.removeprefix(BOM_UTF8).decode("utf-8") if version else ""
-
-
-def _encoded(text: str) -> tuple[str, bytes]:
-    """Return the text as it is stored, and its bytes; what UTF-8 can't encode is a blank."""
-    with contextlib.suppress(UnicodeEncodeError):
-        return text, text.encode()
-    text = without_surrogates(text)
-    return text, text.encode()
 
 
 def _changeable_text(path: str, version: FileVersion | None) -> str:

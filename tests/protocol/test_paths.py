@@ -2,7 +2,6 @@
 
 import os
 from datetime import date, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from recalld.supervisor.protocol.paths import (
     NETWORK,
     Period,
-    dated_name,
     day_of_name,
     filesystem_kind,
     is_foreign,
@@ -19,7 +17,7 @@ from recalld.supervisor.protocol.paths import (
     summary_period,
 )
 from recalld.supervisor.storage.clock import utc_now
-from recalld.supervisor.storage.errors import BadConfig, BadRequest
+from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.workspace import open_workspace
 from tests.world import ZONE, at
 
@@ -58,16 +56,6 @@ def test_day_of_name_returns_the_day_of_a_dated_file_only(name, day):
 )
 def test_is_foreign_recognizes_files_of_editors_and_sync_tools(name):
     assert is_foreign(name)
-
-
-@given(st.text(), st.dates(date(1000, 1, 1)))
-def test_dated_name_never_leaves_the_folder(slug, day):
-    try:
-        name = dated_name(day, slug)
-    except BadRequest:
-        return
-    assert Path(name).name == name
-    assert day_of_name(name) == day
 
 
 # ── the summary period of a day: recent, by day or by month ──────────────────────
