@@ -332,26 +332,17 @@ def parted(line: Line, content: str, item: int | None = None) -> tuple[str, str]
     items = items_in(without_marks(words))
     known = {same_words(item) for item in items_in(content)}
     left = [n for n, item in enumerate(items) if same_words(item) not in known and not read_struck(item.strip(_BETWEEN))]
-    if item is not None and not 0 < item <= len(items):
+    if item is None and (len(items) == 1 or not left):
+        return line.text, ""
+    about = _about(items, left, content) if item is None else item - 1
+    if about is None or not 0 <= about < len(items):
+        listed = " ".join(f"({number}) {item.strip(_BETWEEN).rstrip('。.')}" for number, item in enumerate(items, 1))
         raise BadRequest(
             "item",
             Text(
-                "line {line} has {count} items, and none with this number; nothing was written; give one of these: {items}",
+                "nothing was written: line {line} has several items; give the number of the one that ends, as in --item 2 (item): {items}",
                 line=line.ref,
-                count=len(items),
-                items=_listed(items),
-            ),
-        )
-    if item is None and (len(items) == 1 or not left):
-        return line.text, ""
-    about = item - 1 if item else _about(items, left, content)
-    if about is None:
-        raise BadRequest(
-            "replaces",
-            Text(
-                "line {line} says several things, and which of them ends can't be told; nothing was written; give its number, as in --item 2 (item): {items}",
-                line=line.ref,
-                items=_listed(items),
+                items=listed,
             ),
         )
     others = [item for n, item in enumerate(items) if n != about and same_words(item) not in known]
@@ -369,7 +360,3 @@ def _about(items: Sequence[str], left: Sequence[int], content: str) -> int | Non
         return left[0] if fresh else None
     *_, second, first = sorted((len(fresh & {*tokens(items[n])}), n) for n in left)
     return first[1] if first[0] and first[0] >= _CLEARLY * second[0] else None
-
-
-def _listed(items: Sequence[str]) -> str:
-    return " ".join(f"({number}) {item.strip(_BETWEEN).rstrip('。.')}" for number, item in enumerate(items, 1))

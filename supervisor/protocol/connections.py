@@ -18,7 +18,6 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from ..storage.errors import BadConfig
 from ..storage.files import Files
 from ..storage.lenient_json import parse_json, read_record, render_json
 from ..storage.texts import Text, restored
@@ -31,7 +30,6 @@ CLIENTS: Final = ("claude-code", "codex")
 HOOK_LATE: Final = "it took too long"
 HOOK_UNKNOWN: Final = "the client is unknown"
 MEMORY_LATE: Final = "memory took too long"
-_KEY: Final = "sources.take"
 #: A name of a source: it stands behind the source of a long-term line, and is a folder below memory/from/.
 _NAME: Final = r"[^\W_][\w-]{0,39}"
 _NO_NAME: Final = lazy_re(r"[^\w-]+|^[\W_]+")
@@ -95,37 +93,24 @@ class TakenSource:
 
 
 def _read_take(value: object) -> tuple[TakenSource, ...]:
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
         raise ValueError(value)
     sources = tuple(map(_source, value))
-    names = [source.name for source in sources]
-    for name in names:
-        if names.count(name) > 1:
-            raise BadConfig(_KEY, Text('two sources are called {name}; give one of them another `name = "…"`', name=name))
+    if len({source.name for source in sources}) < len(sources):
+        raise ValueError(value)
     return sources
 
 
 def _source(table: dict[str, object]) -> TakenSource:
-    for key in table:
-        if key not in _READERS:
-            raise BadConfig(_KEY, Text("a source has no {key}; it has {keys}", key=str(key)[:40], keys=", ".join(_READERS)))
-    given = {name: _checked(key, read, table[key]) for key, (name, read) in _READERS.items() if key in table}
+    given = {name: read(table[key]) for key, (name, read) in _READERS.items() if key in table}
     kind, path = given.get("kind", ""), given.get("path", "")
-    if not path and kind in ("", "recalld"):
-        raise BadConfig(_KEY, Text('a source needs a `path`, or `from = "claude-code"` or `"codex"`'))
-    if given.get("forgets") and kind != "recalld":
-        raise BadConfig(_KEY, Text('`forgets` is for `from = "recalld"` alone: nothing else says what was forgotten'))
     name = given.pop("name", "") or _NO_NAME.sub("", kind if not path else path.rstrip("/").rpartition("/")[2])[:40]
-    if not name:
-        raise BadConfig(_KEY, Text('{path} makes no name; give the source a `name = "…"`', path=path))
+    has_place = path or kind not in ("", "recalld")
+    # only another workspace says what was forgotten there
+    may_forget = kind == "recalld" or not given.get("forgets")
+    if not (table.keys() <= _READERS.keys() and has_place and may_forget and name):
+        raise ValueError(table)
     return TakenSource(name=name, **given)
-
-
-def _checked(key: str, read: Callable[[Any], Any], value: object) -> Any:
-    try:
-        return read(value)
-    except (ValueError, TypeError):
-        raise BadConfig(_KEY, Text("{key} = {value} is not allowed", key=key, value=repr(value)[:60])) from None
 
 
 def _text(value: Any, pattern: str = r"[^\x00-\x1f\x7f\ud800-\udfff]+") -> str:
@@ -155,7 +140,9 @@ def take() -> tuple[TakenSource, ...]:
     return made_key(
         [],
         'The sources, each { from = "claude-code", "codex" or "recalld", path = …, name = …, session = …, since = …, every = …, forgets = true }. Without `every` a source is read ten minutes after its files have changed, at night at the latest; less than five minutes acts as five.',
-        Text('a list of tables, such as [ {{ from = "claude-code" }} ]'),
+        Text(
+            'a list of tables, such as [ {{ from = "claude-code" }} ], each with a name of its own and a path, which a client may leave out; their keys are in docs/how-to/several-machines.md'
+        ),
         _read_take,
     )
 
