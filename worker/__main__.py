@@ -13,7 +13,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, get_args
+from typing import get_args
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -38,19 +38,15 @@ from recalld.worker.desk import FolderDesk
 from recalld.worker.loop import Worker, answer
 from recalld.worker.providers import choose
 
-#: What a result is, as a person reads it; why a summary failed stays as it came, and `recalld status` says it in Chinese.
-_IN_CHINESE: Final = {"done": "完成", "failed": "失败"}
-
 
 def main() -> int:
     """Work until there is nothing to do; returns the exit code."""
     options = _options().parse_args()
-    words = _IN_CHINESE if options.language == "zh" else {}
 
     def render(fields: Mapping[str, object]) -> str:
         if options.json:
             return printable_json(json.dumps(fields, ensure_ascii=False))
-        return printable(" ".join(words.get(str(value), render_text(value, options.language)) for value in fields.values()))
+        return printable(" ".join(render_text(value, options.language) for value in fields.values()))
 
     try:
         if options.pool_file:

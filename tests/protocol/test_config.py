@@ -136,7 +136,7 @@ REFUSED = {
     "[privacy]\npatterns = ['a{99999999999}']": ("privacy.patterns", "regular expressions"),
     "language = “zh”": ("recalld.toml", "line 1, column 12: no TOML"),
     "[llm]\n[llm]": ("recalld.toml", "line 2, column 5: no TOML, or a key or a section stands twice; correct it"),
-    "a = " + "[" * 5000: ("recalld.toml", "nested too deeply"),
+    "a = " + "[" * 5000: ("recalld.toml", "line 1, column 1: no TOML"),
     "[history]\nsoft_cap" + ".a" * 3000 + " = 1": ("history.soft_cap", "is not allowed"),
     "[recall]\nk1 = 0x" + "f" * 9000: ("recall.k1", "a number of that length"),
 }
