@@ -29,12 +29,12 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_273, goal=2_300),
     Room("supervisor/storage", most=2_177, goal=1_900),
-    Room("supervisor/protocol", most=4_617, goal=4_100),
+    Room("supervisor/protocol", most=4_598, goal=4_100),
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_440, goal=8_000),
-    Room("supervisor/longterm", most=1_022, goal=950),
+    Room("supervisor/longterm", most=997, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_427, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
     Room(
@@ -53,14 +53,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_505, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_113,
+        most=2_104,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_382, goal=48_000)
+ALL: Final = Room("all", most=51_329, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_663, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_651, goal=48_000)
 
 
 def _lines(path: Path) -> int:
