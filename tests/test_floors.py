@@ -31,6 +31,7 @@ _PAGES: Final = ("archive", "memory", "views")
 _HTTP: Final = "api_routes app gate site".split()
 #: Each outside package has its home.
 HOMES: Final = {
+    "filelock": {"recalld.supervisor.storage.disk"},
     "yaml": {"recalld.supervisor.interfaces.llamaindex"},
     "llama_index": {"recalld.supervisor.interfaces.llamaindex.chat_memory"},
     "jieba": {"recalld.supervisor.text.chinese"},

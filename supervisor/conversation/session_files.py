@@ -139,7 +139,7 @@ class SessionFiles:
         try:
             self._files.make_folder(path.parent, lasting=True)
             how = {} if wait_s is None else {"wait_s": wait_s}
-            with self._files.lock(path, **how):
+            with self._files.lock_for_life(path, **how):
                 yield
         except OSError as error:
             raise from_os_error(error, error.filename or path) from error

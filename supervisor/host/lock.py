@@ -41,7 +41,7 @@ def supervisor_lock(ws: Workspace) -> Iterator[Callable[[], None]]:
         try:
             ws.prepare()
             try:
-                held.enter_context(ws.files.lock(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
+                held.enter_context(ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
             except Busy:
                 raise AlreadyRuns(ws.paths.root) from None
             locked = inode()

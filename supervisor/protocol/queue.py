@@ -347,6 +347,6 @@ def worker_lock(files: Files, paths: WorkspacePaths) -> ExitStack:
     lock = ExitStack()
     for slot in range(WORKERS):
         with suppress(Busy):
-            lock.enter_context(files.lock(paths.worker_lock(slot), wait_s=0))
+            lock.enter_context(files.lock_for_life(paths.worker_lock(slot), wait_s=0))
             return lock
     raise Busy(paths.worker_lock(0), timedelta())

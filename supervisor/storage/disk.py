@@ -4,7 +4,9 @@ The few disk operations that recalld uses: each is a system call or two.
 The tests use a model file system instead, which forgets whatever was not fsynced and can die at any call. So each method is one
 step after which a crash is possible, and none does two.
 
-Locks are flock, on lock files that are never deleted (docs/reference/protocol.md, 5).
+Locks are flock, on lock files that are never deleted (docs/reference/protocol.md, 5). A process takes those that it holds for
+life through filelock. One read, change and write takes its lock by the system call: a command would wait longer for the import
+of filelock than for the lock (docs/decisions/0102-two-kinds-of-lock.md).
 """
 
 from __future__ import annotations
@@ -221,7 +223,7 @@ class RealDisk:
 
     @contextlib.contextmanager
     def lock(self, path: Path, wait_s: float) -> Iterator[None]:
-        """Hold the flock on the lock file *path*; Busy after *wait_s* seconds."""
+        """Hold the flock on the lock file *path* for one read, change and write; Busy after *wait_s* seconds."""
         deadline = time.monotonic() + wait_s
         while (handle := _try_lock(path)) is None:
             if time.monotonic() >= deadline:
@@ -232,6 +234,21 @@ class RealDisk:
         finally:
             fcntl.flock(handle, fcntl.LOCK_UN)  # a process that was forked meanwhile has the handle too
             os.close(handle)
+
+    @contextlib.contextmanager
+    def lock_for_life(self, path: Path, wait_s: float) -> Iterator[None]:
+        """Hold the same flock for as long as a supervisor or a worker lives; Busy after *wait_s* seconds."""
+        from filelock import FileLock, Timeout
+
+        held = FileLock(path, timeout=wait_s, mode=0o600, thread_local=False)  # another thread may release it
+        try:
+            held.acquire(poll_interval=_POLL_S)
+        except Timeout:
+            raise Busy(path, timedelta(seconds=wait_s)) from None
+        try:
+            yield
+        finally:
+            held.release()
 
     def is_locked(self, path: Path) -> bool:
         """Return whether somebody holds the flock on the lock file *path*; creates and changes nothing."""

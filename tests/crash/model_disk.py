@@ -12,6 +12,7 @@ import errno
 import os
 import stat as modes
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 
@@ -169,6 +170,9 @@ class ModelDisk(Ledger):
             yield
         finally:
             self.locks.drop(where)
+
+    def lock_for_life(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
+        return self.lock(path, wait_s)
 
     def is_locked(self, path: Path) -> bool:
         self.alive()

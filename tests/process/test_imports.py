@@ -15,8 +15,9 @@ from tests.process.command import Command, ended, until
 
 pytestmark = pytest.mark.proof
 
-#: Loaded for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
+#: Loaded for a lock, for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
 HEAVY = {
+    "filelock",
     "starlette",
     "uvicorn",
     "jinja2",

@@ -98,7 +98,7 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import Busy
 
 way, path, wait_s = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
-ways = {"lock": RealDisk().lock, "filelock": lambda path, s: FileLock(path, timeout=s)}
+ways = {"lock": RealDisk().lock, "lock_for_life": RealDisk().lock_for_life, "filelock": lambda path, s: FileLock(path, timeout=s)}
 print("asks", flush=True)
 try:
     with ways[way](path, wait_s):
@@ -108,7 +108,13 @@ except (Busy, Timeout):
     raise SystemExit(Busy.exit_code)
 """
 #: Who holds a lock, and who asks for it.
-PAIRS = [("lock", "lock"), ("filelock", "lock"), ("lock", "filelock")]
+PAIRS = [
+    ("lock", "lock_for_life"),
+    ("lock_for_life", "lock"),
+    ("lock_for_life", "lock_for_life"),
+    ("filelock", "lock"),
+    ("lock", "filelock"),
+]
 
 
 @contextlib.contextmanager
@@ -123,7 +129,7 @@ def other(way: str, path: Path, wait_s: float) -> Iterator[subprocess.Popen[str]
 
 
 @pytest.mark.parametrize(("holder", "taker"), PAIRS)
-def test_disk_locks_and_filelock_exclude_and_wait_for_each_other(tmp_path, holder, taker):
+def test_disk_locks_of_each_kind_exclude_and_wait_for_each_other(tmp_path, holder, taker):
     side = tmp_path / "history.json.lock"
     with other(holder, side, 0) as first:
         assert first.stdout
