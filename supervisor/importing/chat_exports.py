@@ -8,22 +8,20 @@ ChatGPT keeps a conversation as a tree, `mapping`, in which an edited question o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, tzinfo
+from datetime import UTC
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar
 
-from ..protocol.message import role_of
 from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
-from .talk import SOMEONE, Reading, Said, Talk, objects_in, text_of, words
+from .talk import TIMES, Reading, Talk, objects_in, placed, text_of, words
 
-#: Fields that a message may have its time in.
-_TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
 Messages = TypeVar("Messages", dict[str, Any], list[Any])
 
 #: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
 _SHOWN: Final = ("text", "multimodal_text")
+_PARTS: Final = ("author", "content", "metadata")
 #: The name that Claude gives to a long text that was pasted.
 _PASTED: Final = lazy_re(r"paste(?:-\d+)?\.txt")
 
@@ -53,15 +51,9 @@ def chatgpt(log: Reading, name: str) -> Talk:
             log.unread["loop"] += 1  # what was said before it is not known
         for key in branch:
             message = mapping[key].get("message") if isinstance(mapping[key], dict) else None
-            if message is None:  # the root has none
-                continue
-            entry = _chatgpt_message(message, key, session, log.zone) if isinstance(message, dict) else None
-            if entry:
-                yield entry
-            elif isinstance(message, dict):
-                content = message.get("content")
-                log.leave_out(text_of(content, "content_type") if isinstance(content, dict) else "message")
-            else:
+            if isinstance(message, dict):
+                yield from _chatgpt_message(log, message, key, session)
+            elif message is not None:  # the root has none
                 log.unread["message"] += 1
 
 
@@ -75,19 +67,16 @@ def _branch(parents: dict[str, str], leaf: str) -> list[str]:
     return [*reversed(branch)]
 
 
-def _chatgpt_message(message: Mapping[str, Any], key: str, session: str, zone: tzinfo) -> Said | None:
-    """Return a message; None for what nobody said: prompts, thoughts, tools, what is hidden from the conversation."""
-    author, content, about = (message.get(name) or {} for name in ("author", "content", "metadata"))
-    if not all(isinstance(part, dict) for part in (author, content, about)) or about.get(
-        "is_visually_hidden_from_conversation"
-    ):
-        return None
-    role, kind, recipient = author.get("role"), content.get("content_type"), message.get("recipient") or "all"
-    if role not in ("user", "assistant") or kind not in _SHOWN or recipient != "all":
-        return None
-    identity, at = str(message.get("id") or key), read_instant(message.get("create_time"), zone)
+def _chatgpt_message(log: Reading, message: Mapping[str, Any], key: str, session: str) -> Talk:
+    """Yield a message; what nobody said is counted: prompts, thoughts, tools, what is hidden from the conversation."""
+    author, content, about = (part if isinstance(part := message.get(name), dict) else {} for name in _PARTS)
+    is_shown = content.get("content_type") in _SHOWN and not about.get("is_visually_hidden_from_conversation")
+    if author.get("role") not in ("user", "assistant") or not is_shown or (message.get("recipient") or "all") != "all":
+        log.leave_out(text_of(content, "content_type") or "message")
+        return
     text = "\n".join(filter(None, map(_part, content.get("parts") or [])))
-    return Said(id=identity, at=at, role=role, text=text, session=session, channel="chatgpt")
+    identity, at = str(message.get("id") or key), message.get("create_time")
+    yield {"id": identity, "role": author["role"], "content": [text], "timestamp": at, "session": session}
 
 
 def _part(part: object) -> str:
@@ -107,20 +96,18 @@ def claude(log: Reading, name: str) -> Talk:
         branch = _branch(parents, text_of(raw, "current_leaf_message_uuid")) if has_branches else parents
         for message in readable:
             if text_of(message, "uuid") in branch:
-                yield _claude_message(log, message, session)
+                yield {**_claude_message(log, message), "session": session}
 
 
-def _claude_message(log: Reading, message: Mapping[str, Any], session: str) -> Said:
+def _claude_message(log: Reading, message: Mapping[str, Any]) -> dict[str, Any]:
     """Return a message with the names of its files, and the text that was pasted."""
-    identity, at = text_of(message, "uuid"), read_instant(message.get("created_at"), log.zone)
     content = message.get("content")
     log.leave_out_tools(content)
-    text = words(content) if content else text_of(message, "text")
     attached = (part for field in ("attachments", "files", "files_v2") for part in objects_in(message.get(field)))
-    named = [_claude_file(log, part) for part in attached]
+    named = dict.fromkeys(_claude_file(log, part) for part in attached)
+    text = "\n".join(filter(None, [words(content) if content else text_of(message, "text"), *named]))
     role = "user" if message.get("sender") in ("human", "user") else "assistant"
-    whole = "\n".join(filter(None, [text, *dict.fromkeys(named)]))
-    return Said(id=identity, at=at, role=role, text=whole, session=session, channel="claude")
+    return {"id": text_of(message, "uuid"), "role": role, "content": [text], "timestamp": message.get("created_at")}
 
 
 def _claude_file(log: Reading, attached: Mapping[str, Any]) -> str:
@@ -145,7 +132,7 @@ def is_messages(source: Source, name: str) -> bool:
 def is_dated(source: Source, name: str) -> bool:
     """True if the first message, or its conversation, says when it was said, as what a program keeps of a talk does."""
     firsts = (source.first(name), _first_message(source, name))
-    return any(read_instant(first.get(field), UTC) for first in firsts for field in _TIMES)
+    return any(read_instant(first.get(field), UTC) for first in firsts for field in TIMES)
 
 
 def _first_message(source: Source, name: str) -> dict[str, Any]:
@@ -156,53 +143,15 @@ def _first_message(source: Source, name: str) -> dict[str, Any]:
 
 
 def messages_of(log: Reading, name: str) -> Talk:
-    """Yield the messages of JSON lines and of JSON arrays: each by itself, or a conversation as {"messages": […]}."""
+    """
+    Yield the messages of JSON lines and of JSON arrays: each by itself, or a conversation as {"messages": […]}.
+
+    Where a message does not say it, its *place* in the file is its id, and the file or conversation its session.
+    """
     stem, is_log = PurePosixPath(name).stem, name.endswith(".jsonl")
     for number, raw in log.source.lines(name) if is_log else enumerate(log.source.objects(name), 1):
         messages, session = [raw], stem
         if isinstance(raw, dict) and isinstance(raw.get("messages"), list):
             messages, session = raw["messages"], text_of(raw, "id") or (f"{stem}-{number}" if is_log else stem)
         for n, message in enumerate(messages):
-            yield from message_of(log, message, f"{name}-{number}.{n}", session, "jsonl")
-
-
-def message_of(log: Reading, message: object, place: str, session: str, channel: str) -> Talk:
-    """
-    Yield the message; a system prompt is none, nor what a tool returned, and what is no message is counted.
-
-    *place* is its id, *session* and *channel* are its own, where it does not name others.
-    """
-    if not (isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"]):
-        log.unread["message"] += 1
-        return
-    if message["role"].lower() in ("system", "developer", "tool", "function"):
-        log.leave_out(message["role"])
-        return
-    log.leave_out_tools(message.get("content"))
-    at = next((t for field in _TIMES if (t := read_instant(message.get(field), log.zone))), None)
-    identity, role = text_of(message, "id") or place, role_of(message["role"])
-    text = words(message.get("content") or message.get("text"))
-    if not text:
-        if "tool_calls" in message or "function_call" in message:
-            log.leave_out("tool_calls")
-        elif not isinstance(message.get("content"), list):
-            log.unread["message"] += 1
-        return
-    yield Said(
-        id=identity,
-        at=at,
-        role=role,
-        text=text,
-        session=text_of(message, "session") or session,
-        channel=text_of(message, "channel") or channel,
-        chat=text_of(message, "chat"),
-        project=text_of(message, "project"),
-        name=_speaker(message),
-    )
-
-
-def _speaker(message: Mapping[str, Any]) -> str:
-    """Return who has said a message, "" for the owner: the role is the only thing that names them."""
-    author = message.get("author", "")
-    by = author if isinstance(author, str) else text_of(author, "name", "username") if isinstance(author, dict) else SOMEONE
-    return text_of(message, "name") or by
+            yield placed(message, f"{name}-{number}.{n}", session)

@@ -10,16 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
-from .talk import Reading, Said, Talk, text_of, words
+from .talk import Reading, Talk, text_of, words
 
 #: An element that a client writes around a user's words: its name has a hyphen or an underscore.
 _ELEMENT: Final = lazy_re(r"<(?P<name>[A-Za-z]\w*(?:[-_]\w+)+)(?:\s[^<>]*)?>")
@@ -91,23 +89,20 @@ def claude_code(log: Reading, name: str) -> Talk:
     """
     for _, parts in groupby(_kept(log, name), key=itemgetter(0)):
         _, raws, messages = zip(*parts, strict=True)
-        contents, first = [part.get("content") for part in messages], raws[0]
+        first, contents = raws[0], [part.get("content") for part in messages]
+        about = {
+            "timestamp": first.get("timestamp"),
+            "session": text_of(first, "sessionId") or PurePosixPath(name).stem,
+            "project": text_of(first, "cwd"),
+        }
+        identity, role = text_of(messages[0], "id") or text_of(first, "uuid"), _role_of(first)
         for content in contents:
             log.leave_out_tools(content)
-        message = partial(
-            Said,
-            at=read_instant(first.get("timestamp"), log.zone),
-            session=text_of(first, "sessionId") or PurePosixPath(name).stem,
-            channel="claude-code",
-            project=text_of(first, "cwd"),
-        )
-        identity, role = text_of(messages[0], "id") or text_of(first, "uuid"), _role_of(first)
         text = "\n".join(filter(None, map(words, contents)))
-        if text := typed(text) if role == "user" else text:
-            yield message(id=identity, role=role, text=text)
+        yield {"id": identity, "role": role, "content": [typed(text) if role == "user" else text], **about}
         for n, (question, reply) in enumerate(_answered(first)):
-            yield message(id=f"{identity}-question-{n}", role="assistant", text=question)
-            yield message(id=f"{identity}-answer-{n}", role="user", text=reply)
+            yield {"id": f"{identity}-question-{n}", "role": "assistant", "content": question, **about}
+            yield {"id": f"{identity}-answer-{n}", "role": "user", "content": reply, **about}
 
 
 def _kept(log: Reading, name: str) -> Iterator[tuple[object, dict[str, Any], Mapping[str, Any]]]:
@@ -179,11 +174,11 @@ def codex(log: Reading, name: str) -> Talk:
     """
     last_shown, taken_back = _events_in(log, name)
     once = Counter[tuple[str, str]]()  # told by one of the two, so far
-    session, project, at, is_subagent = PurePosixPath(name).stem, "", None, False
+    session, project, at, is_subagent = PurePosixPath(name).stem, "", "", False
     for number, raw in _records(log, name):
         inner = raw.get("payload")
         payload: Mapping[str, Any] = inner if isinstance(inner, dict) else raw  # older logs have no envelope
-        at = read_instant(raw.get("timestamp"), log.zone) or at
+        at = raw.get("timestamp") or at
         if raw.get("type") == "session_meta" or (number == 1 and "id" in raw and "type" not in raw):
             session, project = text_of(payload, "id") or session, text_of(payload, "cwd")
             is_subagent = isinstance(payload.get("source"), dict) and "subagent" in payload["source"]
@@ -199,7 +194,8 @@ def codex(log: Reading, name: str) -> Talk:
             entry = item if number > last_shown and once[item] < 0 else None
         if entry and entry[1]:
             role, text = entry
-            yield Said(id=f"{session}-{number}", at=at, role=role, text=text, session=session, channel="codex", project=project)
+            about = {"timestamp": at, "session": session, "project": project}
+            yield {"id": f"{session}-{number}", "role": role, "content": text, **about}
         elif not (entry or item):
             log.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
 

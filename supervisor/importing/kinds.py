@@ -2,7 +2,7 @@
 The kinds of logs and exports that can be imported: how a file of each is known, who reads it, and where a client keeps its own.
 
 Other packages bring more: a reader is a function behind the entry point `recalld.importers`. It gets the `Source` and yields
-messages as JSON lines have them, none for a source that is not of its kind.
+records, none for a source that is not of its kind.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from ..storage.errors import SupervisorError
 from ..storage.texts import Text
 from . import chat_exports, coding_logs, memories, messengers
 from .source import NotImported, Source
-from .talk import Reading, Talk
+from .talk import Reading, Talk, placed
 
 #: Where packages register a reader: the name is what people are shown, and the channel of its messages.
 GROUP: Final = "recalld.importers"
+#: Of a folder: who knows whose words they are.
+UNDATED: Final = Text("its first message has no time; if it is a conversation of yours, import the file itself")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Kind:
     """
     A kind of log or export: *label* is what people call it, a proper name, *name* what commands and recalld.toml do.
 
-    Its files have one of the *ends*, *knows* tells one of them by its name or beginning, and *read* returns what is said in it.
+    Its files have one of the *ends*, *knows* tells one of them by its name or beginning, and *read* yields the records in it.
     *is_of_people*: everybody in it is a person with a name, and it does not say which of them its owner is. *homes* are the
     folders of a client below the home folder, behind the variable that moves them.
     """
@@ -42,6 +44,13 @@ class Kind:
     read: Callable[[Reading, str], Talk]
     is_of_people: bool = False
     homes: tuple[tuple[str, str, str], ...] = ()
+
+    def messages(self, log: Reading, name: str) -> Talk:
+        """Yield the messages in a file, as history.json has them; a workspace has them so already."""
+        for record in self.read(log, name):
+            message = record if self is WORKSPACE else log.message_of(record, self.name)
+            if message:
+                yield message
 
 
 _CLAUDE_CODE: Final = (("CLAUDE_CONFIG_DIR", ".claude", "projects"),)
@@ -76,23 +85,25 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
     files: dict[Kind, list[str]] = {}
     unknown: list[str] = []
     kinds = [kind for kind in KINDS if kind.name == name] or KINDS
-    histories = source.named("history.json") if name in ("", WORKSPACE.name) else ()
+    histories = source.named("history.json") if WORKSPACE in kinds else ()
     states = {PurePosixPath(member).parent for member in histories}
     # a history comes last: it may have a message that a dated file has, without the time
     for member in sorted(source.names, key=lambda member: (member.endswith("history.json"), member)):
-        kind = next((kind for kind in kinds if member.endswith(kind.ends) and kind.knows(source, member)), None)
-        if kind is _MESSAGES and not name and member != source.path.name and not chat_exports.is_dated(source, member):
-            source.left_out.append(member)  # of a folder: who knows whose words they are
-        elif kind and kind is not _MESSAGES:
-            files.setdefault(kind, []).append(member)
-        elif states.isdisjoint(PurePosixPath(member).parents):  # the others in a workspace are its log and its state
-            (files.setdefault(kind, []) if kind else unknown).append(member)
-    if kind := next((kind for kind in (*CLIENTS, _MESSAGES) if kind in files or kind.name == name), None):
-        # a log may begin as none has before
-        files[kind] = [*files.get(kind, ()), *(member for member in unknown if member.endswith(".jsonl"))]
+        with source.sparing(member):
+            kind = next((kind for kind in kinds if member.endswith(kind.ends) and kind.knows(source, member)), None)
+            if kind in (None, _MESSAGES) and not states.isdisjoint(PurePosixPath(member).parents):
+                continue  # the others in a workspace are its log and its state
+            if kind is _MESSAGES and member != source.path.name and not chat_exports.is_dated(source, member):
+                source.left_out[member] = UNDATED
+            else:
+                (files.setdefault(kind, []) if kind else unknown).append(member)
+    kind = next((kind for kind in (*CLIENTS, _MESSAGES) if kind in files or kind.name == name), None)
+    if kind and (logs := [member for member in unknown if member.endswith(".jsonl")]):
+        files.setdefault(kind, []).extend(logs)  # a log may begin as none has before
     if not (files or name):
-        readers = map(_of_package, metadata.entry_points(group=GROUP))
-        files = {kind: [""] for kind in readers if kind.knows(source, "")}
+        with source.sparing(""):
+            readers = map(_of_package, metadata.entry_points(group=GROUP))
+            files = {kind: [""] for kind in readers if kind.knows(source, "")}
     return files
 
 
@@ -131,9 +142,7 @@ def _of_package(entry: metadata.EntryPoint) -> Kind:
         for message in messages(log.source):
             session = str(message.get("session")) if isinstance(message, dict) else ""
             counts[session] += 1
-            yield from chat_exports.message_of(
-                log, message, f"{entry.name}-{session}-{counts[session]}", entry.name, entry.name
-            )
+            yield placed(message, f"{entry.name}-{session}-{counts[session]}", entry.name)
 
     def knows(source: Source, _name: str) -> bool:
         return any(True for _ in messages(source))

@@ -25,7 +25,7 @@ from ..host.lock import supervisor_lock
 from ..host.round import forget
 from ..longterm.lines import Entry, cut, filled, line_with, parse_entry, with_line
 from ..protocol.attachments import attachments_of, digest_in_name, holds, joined
-from ..protocol.dated_file import Block, parse_dated, read_head
+from ..protocol.dated_file import parse_dated, read_head
 from ..protocol.marks import Struck, read_struck, without_marks
 from ..protocol.message import OUR_FIELDS, Message, digest_of_text, parse_history
 from ..protocol.paths import LONG_TERM, is_foreign, is_unfinished
@@ -34,10 +34,11 @@ from ..storage.control import noting
 from ..storage.disk import place_below
 from ..storage.errors import AlreadyRuns, NewerFormat
 from ..storage.files import digest_of
+from ..storage.texts import Text
 from ..text.foreign_text import decoded
 from ..workspace import Workspace
 from .source import Source
-from .talk import Reading, Said, Talk, text_of
+from .talk import Reading, Talk
 
 #: Bytes of a note that is searched (docs/reference/protocol.md, 10.7).
 MOST_BYTES: Final = 20_000_000
@@ -45,6 +46,12 @@ MOST_BYTES: Final = 20_000_000
 FROM: Final = "from"
 #: Where a workspace has what was forgotten in it.
 LIST: Final = ".recalld/forgotten.jsonl"
+#: What became of a note.
+NEW: Final = "new"
+SAME: Final = "same"
+DIFFERENT: Final = Text("the note was changed or deleted here, and stays as it is")
+NO_NOTE: Final = Text("its name leads elsewhere, or can't be that of a note")
+TOO_LARGE: Final = Text("it is larger than 20 MB")
 #: How a dated file begins.
 _HEAD: Final = b"---\nrecalld:"
 #: What is more than so many messages, lines and notes within a day waits until a person has it forgotten.
@@ -66,34 +73,35 @@ def notes_folder(ws: Workspace, source: Source) -> Path:
     return ws.paths.memory / "notes" / (source.path.stem.lstrip(".") or "imported")
 
 
-def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run: bool) -> dict[str, list[str]]:
-    """Copy the notes of a source as `_write_notes` does; NotImported, and none is copied, for one that is no text."""
-    notes = {name: source.read(name) for name in notes_of(source)}
-    for name, data in notes.items():
-        with source.reading(name):
+def read_notes(source: Source) -> dict[str, bytes]:
+    """Return the notes of a source by their names; one that is no text is refused."""
+    notes: dict[str, bytes] = {}
+    for name in notes_of(source):
+        with source.sparing(name), source.reading(name):
+            data = source.read(name)
             data.decode()
-    return _write_notes(ws, ws.paths.memory, notes_folder(ws, source), notes, known, dry_run=dry_run)
+            notes[name] = data
+    return notes
 
 
-def _write_notes(
-    ws: Workspace, base: Path, folder: Path, notes: Mapping[str, bytes], known: dict[str, str], *, dry_run: bool = False
-) -> dict[str, list[str]]:
+def write_notes(
+    ws: Workspace, folder: Path, notes: Mapping[str, bytes], known: dict[str, str], *, base: Path, dry_run: bool = False
+) -> dict[str, str]:
     """
-    Write the notes of a source as they are there, and return their names by what became of them.
+    Write notes of a source as they are there, and return what became of each: `NEW`, `SAME`, or why it is not written.
 
-    That is "new", "same", "different" where somebody has changed or deleted here what was written before, "left out" for one
-    that has the name of a folder or one that leads elsewhere, or "too large" to be searched. *known* has what was written
-    before, and grows. One that was forgotten here does not come back. A name may lead anywhere below *base*.
+    *known* has what was written before, and grows: what somebody has changed or deleted here since stays so. One that was
+    forgotten here does not come back. A name may lead anywhere below *base*.
     """
-    done: dict[str, list[str]] = {"new": [], "same": [], "different": [], "left out": [], "too large": []}
+    done: dict[str, str] = {}
     for name, data in notes.items():
         place = place_below(base, "/".join([*folder.relative_to(base).parts, name]), from_here=True)
         if place is None or is_foreign(name) or any(above.is_file() for above in place.parents):
-            done["left out"].append(name)
+            done[name] = NO_NOTE
         elif len(data) > MOST_BYTES:
-            done["too large"].append(name)
+            done[name] = TOO_LARGE
         else:
-            done[_write_note(ws, place, name, data, known, dry_run=dry_run)].append(name)
+            done[name] = _write_note(ws, place, name, data, known, dry_run=dry_run)
     return done
 
 
@@ -101,16 +109,16 @@ def _write_note(ws: Workspace, place: Path, name: str, data: bytes, known: dict[
     version, key, digest = ws.files.read_stable(place), digest_of_text(name), digest_of(data)
     if version and version.digest == digest:
         known[key] = digest
-        return "same"
+        return SAME
     if ws.journal.tombstones.has_file(ws.paths.relative(place), digest[:16]):
-        return "same"
+        return SAME
     if (version.digest if version else None) != known.get(key):
-        return "different"
+        return DIFFERENT
     if not dry_run:
         ws.files.make_folder(place.parent)
         ws.files.replace(place, data, version)
         known[key] = digest
-    return "new"
+    return NEW
 
 
 # ── the messages of a workspace ──────────────────────────────────────────────
@@ -141,7 +149,7 @@ def has_messages(source: Source, name: str) -> bool:
 
 def messages_of(log: Reading, name: str) -> Talk:
     """
-    Yield the messages of a workspace word for word.
+    Yield the messages of a workspace word for word, as `Reading.message_of` returns those of a record.
 
     The clock there has judged the times of dated files; these alone are believed when they are after `latest`.
     """
@@ -157,7 +165,7 @@ def messages_of(log: Reading, name: str) -> Talk:
             is_whole = all(_bytes_at(log.source, path) is not None for path in attachments_of(raw))
             if not is_whole and log.may_wait(name):  # a picture is not there yet
                 break
-            yield _entry(raw, block.created_at, block)
+            yield raw | {"createdAt": block.created_at}
 
 
 def _of_history(log: Reading, name: str) -> Talk:
@@ -176,7 +184,7 @@ def _of_history(log: Reading, name: str) -> Talk:
             continue  # the supervisor there gives it both, or files it as it is, and it comes then
         raw = {field: value for field, value in entry.raw.items() if field not in OUR_FIELDS}
         raw["id"] = entry.id or f"{name}#{n}-{entry.fingerprint}"
-        yield _entry(raw, at, entry)
+        yield raw | {"createdAt": at}
 
 
 def whole(raw: dict[str, Any], source: Source) -> dict[str, Any]:
@@ -188,11 +196,6 @@ def _bytes_at(source: Source, path: str) -> bytes | None:
     """Return the bytes of a picture or file that a message of a workspace names; None where it is not there, or not whole."""
     data = source.beside(path) if digest_in_name(path) else None
     return data if data is not None and holds(path, data) else None
-
-
-def _entry(raw: Mapping[str, Any], at: datetime | None, message: Message | Block) -> Said:
-    about = {key: text_of(raw, key) for key in ("session", "channel", "chat", "project")}
-    return Said(id=raw["id"], at=at, role=message.role, text=message.text, raw=raw, **about)
 
 
 # ── what was forgotten there ─────────────────────────────────────────────────
@@ -253,27 +256,24 @@ def _stands_again(ws: Workspace, stones: Tombstones) -> bool:
 
 def take_texts(
     ws: Workspace, source: Source, name: str, now: datetime, lines: set[str], notes: dict[str, str]
-) -> dict[str, list[str]]:
+) -> dict[str, str]:
     """
-    Take in the long-term lines and notes of another workspace, and return what became of the notes, as `_write_notes` does.
+    Take in the long-term lines and notes of another workspace, and return what became of the notes, as `write_notes` does.
 
     *lines* and *notes* are what was taken before, and grow. A line that was known before stays as it is here: whoever has
     deleted it meanwhile does not get it again.
     """
-    taken = filter(is_taken, source.names)
-    texts = {path: data for path in taken if (data := _text_at(source, path)) is not None}
+    texts = {path: data for path in filter(is_taken, source.names) if (data := _text_at(source, path)) is not None}
     first = next((path for path in LONG_TERM if path in texts or source.beside(path) is not None), "")
-    written: dict[str, bytes] = {}
-    for path, data in texts.items():
-        if path not in LONG_TERM:
-            written[path.removeprefix("memory/")] = data
-        elif path == first:
-            _take_lines(ws, name, decoded(data).removeprefix("\ufeff"), now, lines)
-            rest = "\n".join(line for line in cut(decoded(data)) if not parse_entry(line))
-            if any(line.strip() and not line.startswith("#") for line in rest.split("\n")):
-                written["memory.md"] = f"{rest.strip()}\n".encode()
+    written = {path.removeprefix("memory/"): data for path, data in texts.items() if path not in LONG_TERM}
+    if first in texts:
+        text = decoded(texts[first]).removeprefix("\ufeff")
+        _take_lines(ws, name, text, now, lines)
+        rest = "\n".join(line for line in cut(text) if not parse_entry(line))
+        if any(line.strip() and not line.startswith("#") for line in rest.split("\n")):
+            written["memory.md"] = f"{rest.strip()}\n".encode()
     folder = ws.paths.memory / FROM / name
-    return _write_notes(ws, folder, folder, written, notes)
+    return write_notes(ws, folder, written, notes, base=folder)
 
 
 def _text_at(source: Source, path: str) -> bytes | None:

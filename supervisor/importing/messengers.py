@@ -10,16 +10,14 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, tzinfo
 from functools import cache, lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from ..storage.clock import read_instant
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .source import NotImported, Source
-from .talk import SOMEONE, Reading, Said, Talk
+from .talk import SOMEONE, Reading, Talk
 
 #: What Telegram's export of all chats has, besides "about".
 _TELEGRAM_ALL: Final = ("chats", "left_chats", "personal_information", "contacts")
@@ -76,14 +74,15 @@ def telegram(log: Reading, name: str) -> Talk:
             chat, name_of_kind = around.get(f"{path}id", 0), str(around.get(f"{path}type"))  # as in "public_supergroup"
             kind = next((kind for kind in ("group", "channel") if name_of_kind.endswith(kind)), "")
             if raw.get("type") == "message":
-                yield _telegram_message(raw, chat, kind, log.zone)
+                session = f"telegram:{chat}"
+                yield {"id": f"{session}:{raw.get('id')}", "session": session, "chat": kind, **_telegram_message(raw)}
             elif raw.get("type") == "service":
                 log.leave_out(str(raw.get("action") or "service"))
             else:
                 log.unread["message"] += 1
 
 
-def _telegram_message(raw: Mapping[str, Any], chat: object, kind: str, zone: tzinfo) -> Said:
+def _telegram_message(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return a message; what is forwarded is the words of its author, and who has no name any more is someone."""
     pieces = raw.get("text")
     runs = (part.get("text") if isinstance(part, dict) else part for part in (pieces if isinstance(pieces, list) else [pieces]))
@@ -99,19 +98,10 @@ def _telegram_message(raw: Mapping[str, Any], chat: object, kind: str, zone: tzi
         if isinstance(value, dict) and field != "text" and any(_leaves(value))
     ]
     text = "\n".join(filter(None, [text, *(f"[{name}]" for name in attached)]))
-    at = read_instant(raw.get("date_unixtime"), zone) or read_instant(raw.get("date"), zone)
     is_forwarded = any(field.startswith(("forwarded_from", "saved_from")) for field in raw)  # its author, or the id of one
     author = raw.get("forwarded_from") or raw.get("saved_from") if is_forwarded else raw.get("from")
-    return Said(
-        id=f"telegram:{chat}:{raw.get('id')}",
-        at=at,
-        role="user",
-        text=text,
-        session=f"telegram:{chat}",
-        channel="telegram",
-        chat=kind,
-        name=str(author or SOMEONE),
-    )
+    times = {"timestamp": raw.get("date_unixtime"), "date": raw.get("date")}
+    return {"role": "user", "content": [text], "name": str(author or SOMEONE), **times}
 
 
 def _leaves(value: object) -> Iterator[str]:
@@ -153,14 +143,19 @@ def messages_of(channel: str, log: Reading, name: str) -> Talk:
     order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
     keyed = partial(_keyed_entries, log.source, name, channel, speakers)
     chat = _known_chat(log, channel, _title(log.source, name), (key for _, key, _ in keyed() if key))
-    entry = partial(Said, role="user", session=f"{channel}:{chat}", channel=channel, chat="group" if len(people) > 2 else "")
+    about = {"role": "user", "session": f"{channel}:{chat}", "chat": "group" if len(people) > 2 else ""}
     for head, key, words in keyed():
-        if key is None:
+        if key:
+            name = key[4].strip("~ \u202f")
+            yield {
+                "id": _identity(channel, chat, key),
+                "content": words,
+                "name": name,
+                "timestamp": _time(head, order),
+                **about,
+            }
+        else:
             log.leave_out(channel)
-            continue
-        at = _time(head, order, log.zone)
-        log.unread.update(["time"] if at is None else [])
-        yield entry(id=_identity(channel, chat, key), at=at, text=words, name=key[4].strip("~ \u202f"))
 
 
 def _keyed_entries(
@@ -325,14 +320,10 @@ def _hours_of(period: str) -> tuple[int, ...]:
     return next((tuple(map(int, hours)) for known, *hours in _rows("day_periods.tsv") if known == word), ())
 
 
-def _time(match: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
+def _time(match: re.Match[str], order: str) -> str:
     year, month, day = map(_numbers(match).__getitem__, _ORDERS[order])
-    year -= _BUDDHIST if year in _BUDDHIST_YEARS else 0
+    year += 2000 if year < _TWO_DIGITS else -_BUDDHIST if year in _BUDDHIST_YEARS else 0
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     if hours := _hours_of(match["before"]) or _hours_of(match["after"]):
         hour = min((hour % _NOON, hour % _NOON + _NOON), key=lambda number: min(abs(number - of) for of in hours))
-    try:
-        t = datetime(year + 2000 if year < _TWO_DIGITS else year, month, day, hour, minute, second, tzinfo=zone)
-    except ValueError:
-        return None
-    return read_instant(t.isoformat(), zone)
+    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"

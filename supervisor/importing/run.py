@@ -11,38 +11,41 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..archive.append import append
 from ..archive.tombstones import foreign_lists
-from ..context.render import spoken
 from ..host.round import archive_now
 from ..longterm.lines import one_line
-from ..protocol.message import Message, digest_of_text, read_message, text_of
+from ..protocol.dated_file import Block
+from ..protocol.message import Message, digest_of_text, fingerprint_of, read_message, text_of
 from ..protocol.paths import summary_period
-from ..storage.clock import from_wire, local_day, to_wire
+from ..storage.clock import from_wire, local_day, read_instant, to_wire
 from ..storage.control import Control
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
+from ..text.lazy_re import lazy_re
 from ..workspace import Workspace
-from .kinds import kinds_of, labels
-from .memories import copy_notes, notes_folder, notes_of, whole
+from .kinds import CLIENTS, kinds_of, labels
+from .memories import DIFFERENT, NEW, NO_NOTE, TOO_LARGE, notes_folder, notes_of, read_notes, whole, write_notes
 from .source import NotImported, Source
-from .talk import Reading, Said
+from .talk import TIMES, Reading
 
 #: Messages and characters after which a day is the last of those that are added in one write.
 _BATCH: Final = 1_000
 _BATCH_CHARS: Final = 2_000_000
 #: Characters after which a day is cut: a log without times may have all of its messages on one day.
 _DAY_CHARS: Final = 6_000_000
-#: Characters of a message; what is longer is a file that was pasted, and is cut with an ellipsis.
-_MOST_CHARS: Final = 1_000_000
+#: The channels of clients whose hooks keep what is said, under ids of their own.
+_CLIENTS: Final = frozenset(kind.name for kind in CLIENTS)
+#: An id that recalld gives to a message that has none.
+_GIVEN: Final = lazy_re(r"[0-9A-HJKMNP-TV-Z]{26}|m-.+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,20 +80,17 @@ class Imported:
     folder: Path | None = None
     people: dict[str, int] = field(default_factory=dict)
     me: str = ""
-    left_out: tuple[str, ...] = ()
+    left_out: Mapping[str, Text] = field(default_factory=dict)
     too_large: tuple[str, ...] = ()
     no_talk: dict[str, int] = field(default_factory=dict)
 
 
 def of_no_kind(source: Source) -> NotImported:
     """Return that nothing in the source is of a kind that can be imported."""
-    if encoded := next(filter(source.encoded, source.named("*.json*")), ""):
-        return source.no_utf8(encoded)
-    if undated := next((name for name in source.left_out if name in source.names), ""):
-        why = Text("the first message in {name} has no time", name=undated)
-        return NotImported(source.path, why, Text("if they are your conversations, import the files themselves"))
     has_bytes = any(source.beginning(name, 1) for name in source.names)
     why = Text("it is no log and no export that recalld knows") if has_bytes else Text("there is nothing in it")
+    if name := next((name for name in source.left_out if name in source.names), ""):
+        why = Text("{name}: {why}", name=name, why=source.left_out[name])
     return NotImported(source.path, why, Text("these are read: {kinds}, Markdown notes; nothing was added", kinds=labels()))
 
 
@@ -112,23 +112,55 @@ def bring_in(
     """
     with closing(Source(path)) as source:
         work = Import(ws, source, now, dates=dates)
-        if work.files:
-            done = work.run(control, who, dry_run=dry_run)
-        elif work.notes or (source.left_out and not source.names):
-            return work.copy_notes(dry_run=dry_run)
-        else:
+        messages, notes = work.read(), {} if work.files else read_notes(source)
+        for refused in source.refused.values():
+            raise refused
+        if work.files and not messages:
+            why = Text("{kinds} was recognised, but there is no message in it", kinds=work.labels)
+            raise NotImported(path, why, Text("export it again, or give another file; nothing was added"))
+        if not (work.files or work.notes or (source.left_out and not source.names)):
             raise of_no_kind(source)
-    if not done.messages:
-        why = Text("{kinds} was recognised, but there is no message in it", kinds=done.kinds)
-        raise NotImported(path, why, Text("export it again, or give another file; nothing was added"))
-    return done
+        if work.files:
+            return work.add(messages, control, who, dry_run=dry_run)
+        folder = notes_folder(ws, source)
+        copied = write_notes(ws, folder, notes, {}, base=ws.paths.memory, dry_run=dry_run)
+        names = {what: [name for name in notes if copied[name] == what] for what in {*copied.values()}}
+        return Imported(
+            notes=len(work.notes) + len(source.left_out),
+            copied=len(names.get(NEW, ())),
+            different=tuple(names.get(DIFFERENT, ())),
+            folder=folder,
+            left_out=source.left_out | dict.fromkeys(names.get(NO_NOTE, ()), NO_NOTE),
+            too_large=tuple(names.get(TOO_LARGE, ())),
+        )
+
+
+class _Read(NamedTuple):
+    """A message as it was read: its time, "" for none, what tells its conversation, and what it is known by."""
+
+    at: str
+    talk: tuple[str, ...]
+    id: str
+    digest: str
+    name: str
+    data: bytes
 
 
 class Import:
     """One import: the *files* of a source by their kinds, or of the *kind* of this name alone, and its *notes*."""
 
-    def __init__(self, ws: Workspace, source: Source, now: datetime, kind: str = "", **about: Any) -> None:
+    def __init__(
+        self,
+        ws: Workspace,
+        source: Source,
+        now: datetime,
+        kind: str = "",
+        *,
+        wanted: Callable[[Mapping[str, Any]], object] = bool,
+        **about: Any,
+    ) -> None:
         self.files, self.notes = kinds_of(source, kind), notes_of(source)
+        self.labels = tuple(dict.fromkeys(kind.label for kind in self.files))
         ws.journal.refresh()
         self.reading = Reading(
             source=source,
@@ -138,44 +170,65 @@ class Import:
             is_known=ws.journal.has_written,
             **about,
         )
-        self._ws, self._source, self._now = ws, source, now
+        self._ws, self._source, self._now, self._wanted = ws, source, now, wanted
         self._ids: set[str] = set()
         self._people: Counter[str] = Counter()
         self._conversations = self._undated = 0
-        self._recorded: dict[str, Counter[tuple[str, str]]] = {}
-        self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
-    def copy_notes(self, *, dry_run: bool) -> Imported:
-        """Copy the notes alone, and return what was done."""
-        copied = copy_notes(self._ws, self._source, {}, dry_run=dry_run)
-        return Imported(
-            notes=len(self.notes) + len(self._source.left_out),
-            copied=len(copied["new"]),
-            different=tuple(copied["different"]),
-            folder=notes_folder(self._ws, self._source),
-            left_out=(*self._source.left_out, *copied["left out"]),
-            too_large=tuple(copied["too large"]),
-        )
+    def read(self) -> deque[tuple[str, bytes]]:
+        """
+        Return all messages, each once, with their times, oldest first; those of one moment in the order of their log.
 
-    def run(
+        A message without a time, or with one that is not believed, gets that of the message before it in its conversation, else
+        the first one of that; if a conversation has none at all, the time of the source's last change. A file that can't be
+        read to its end gives none.
+        """
+        conversations: dict[tuple[str, ...], list[tuple[str, bytes]]] = {}
+        last: dict[tuple[str, ...], str] = {}
+        seen: set[str] = set()
+        for kind, name in [(kind, name) for kind, names in self.files.items() for name in names]:
+            read: list[_Read] = []
+            with self._source.sparing(name):
+                read = [*map(_read, filter(self._wanted, kind.messages(self.reading, name)))]
+            for message in read:
+                last[message.talk] = message.at or last.get(message.talk, "")
+                messages = conversations.setdefault(message.talk, [])
+                if message.id and message.digest in seen:  # a session that was resumed is in two logs
+                    continue
+                seen.add(message.digest)
+                self._ids.add(message.id)
+                self._people.update([message.name] if message.name else [])
+                self._undated += not message.at
+                messages.append((last[message.talk], message.data))
+        changed = to_wire(min(datetime.fromtimestamp(self._source.path.stat().st_mtime, UTC), self._now))
+        ordered: list[tuple[str, bytes]] = []
+        for messages in conversations.values():
+            first = min((at for at, _ in messages if at), default=changed)
+            ordered += ((at or first, raw) for at, raw in messages)
+        self._conversations = len(conversations)
+        ordered.sort(key=itemgetter(0))
+        return deque(ordered)
+
+    def add(
         self,
+        messages: deque[tuple[str, bytes]],
         control: Control,
         who: Callable[[Mapping[str, int]], str] = lambda _people: "",
         *,
         dry_run: bool = False,
     ) -> Imported:
-        """Read all of it, add what is new, a batch of days after another, and return what was done."""
+        """Add what is new of the messages that were read, a batch of days after another, and return what was done."""
         ws, reading, done, added = self._ws, self.reading, 0, 0
         days: set[date] = set()
-        messages = self._read()
         total = len(messages)
         first, last = (from_wire(messages[n][0]) if messages else None for n in (0, -1))
         people = dict(self._people.most_common()) if any(kind.is_of_people for kind in self.files) else {}
         me = who(people) if messages else ""
+        known = Known(ws, self._now, self._ids, reading.placed)
         for batch in self._whole_days(messages, me):
             if control.should_stop():
                 break
-            new, is_filed = self._new(batch)
+            new, is_filed = known.without(batch)
             days |= {self._day_of(raw["createdAt"]) for raw in new}
             if not dry_run and (new or not is_filed):
                 append(ws, [whole(raw, self._source) for raw in new], self._now, os.urandom(10 * len(new)), is_import=True)
@@ -194,47 +247,12 @@ class Import:
             unread=dict(reading.unread),
             no_talk=dict(reading.left_out.most_common()),
             calls=None if ws.extracting else self._calls(days),
-            kinds=tuple(dict.fromkeys(kind.label for kind in self.files)),
+            kinds=self.labels,
             notes=len(self.notes),
             people=people,
             me=me,
-            left_out=tuple(self._source.left_out),
+            left_out=self._source.left_out,
         )
-
-    def _read(self) -> deque[tuple[str, bytes]]:
-        """
-        Return all messages, each once, with their times, oldest first; those of one moment in the order of their log.
-
-        A message without a time, or with one that is not believed, gets that of the message before it in its conversation, else
-        the first one of that; if a conversation has none at all, the time of the source's last change.
-        """
-        conversations: dict[tuple[str, ...], list[tuple[str, bytes]]] = {}
-        last: dict[tuple[str, ...], str] = {}
-        seen: set[str] = set()
-        talk = chain.from_iterable(kind.read(self.reading, name) for kind, names in self.files.items() for name in names)
-        for entry in filter(self.reading.wanted, talk):
-            if not (raw := _fields_of(entry)):
-                continue
-            at = entry.at if entry.raw or (entry.at and entry.at <= self.reading.latest) else None
-            key = entry.session, entry.channel, entry.chat, entry.project
-            last[key] = to_wire(at) if at else last.get(key, "")
-            messages = conversations.setdefault(key, [])
-            digest = digest_of_text(f"{entry.id}\0{text_of(raw) or ''}")
-            if entry.id and digest in seen:  # a session that was resumed is in two logs
-                continue
-            seen.add(digest)
-            self._ids.add(entry.id)
-            self._people.update([entry.name] if entry.name else [])
-            self._undated += at is None
-            messages.append((last[key], render_json(raw)))
-        changed = to_wire(min(datetime.fromtimestamp(self._source.path.stat().st_mtime, UTC), self._now))
-        ordered: list[tuple[str, bytes]] = []
-        for messages in conversations.values():
-            first = min((at for at, _ in messages if at), default=changed)
-            ordered += ((at or first, raw) for at, raw in messages)
-        self._conversations = len(conversations)
-        ordered.sort(key=itemgetter(0))
-        return deque(ordered)
 
     def _day_of(self, at: str) -> date:
         return local_day(from_wire(at), self._ws.zone)
@@ -262,18 +280,33 @@ class Import:
         if batch:
             yield batch
 
-    def _new(self, batch: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    def _calls(self, days: Iterable[date]) -> int:
+        today, recent = self._ws.today(self._now), self._ws.config.archive.recent_days
+        return len({period.group for day in days if (period := summary_period(day, today, recent))})
+
+
+class Known:
+    """What the workspace has already; *ids* are those of all messages that are imported, *placed* those that are places."""
+
+    def __init__(self, ws: Workspace, now: datetime, ids: AbstractSet[str], placed: AbstractSet[str]) -> None:
+        self._ws, self._now, self._ids, self._placed = ws, now, ids, placed
+        #: How many of equal messages are there, under ids of their own.
+        self._recorded: dict[str, Counter[tuple[str, ...]]] = {}
+        self._given: dict[str, int] = {}
+        self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
+        #: What stands in files that a person has changed: the journal does not know it.
+        edited = (file.name for file in ws.memory.dated() if file.edited)
+        self._edited = {block.key for name in edited for block in ws.memory.blocks(name)}
+
+    def without(self, batch: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
         """Return the messages that the workspace does not have, and whether all that it has are in dated files."""
-        journal, memory = self._ws.journal, self._ws.memory
+        journal = self._ws.journal
         keys = [(raw.get("id", ""), digest_of_text(text_of(raw) or "")) for raw in batch]
-        filed = journal.filed(keys)
+        filed = journal.filed(keys) | self._edited
         # such an id is a digest of the words as they were first read, which may be shown otherwise by now
         forgotten = frozenset[str]().union(*(stones.ids() for stones in self._forgotten))
         read_anew = (key for key in keys if key[0].startswith(("whatsapp:", "wechat:")))
         filed |= {key for key in read_anew if journal.has_written(key[0]) or key[0] in forgotten}
-        ids = [key[0] for key in keys if key not in filed and journal.has_written(key[0])]
-        # a person may have given one other words in its dated file
-        filed |= {block.key for name in (journal.files_of(ids) if ids else ()) for block in memory.blocks(name)}
         present = {entry.key for entry in self._ws.unfiled.messages(self._now)}
         unknown = [raw for raw, key in zip(batch, keys, strict=True) if key not in filed and key not in present]
         new = [raw for raw in unknown if not (self._is_recorded(raw) or self._is_forgotten(raw))]
@@ -284,30 +317,40 @@ class Import:
         return isinstance(entry, Message) and any(stones.has(entry) for stones in self._forgotten)
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
-        """Return whether the hook of a client has recorded this message of its session, under an id of its own."""
-        if not any(kind.homes for kind in self.files):
+        """
+        Return whether a client's hook, or `append`, has recorded this message under an id of its own.
+
+        Of a hook that is one with the same words in its session, of `append` one of the same time, too.
+        """
+        is_placed = raw.get("id", "") in self._placed
+        if not (is_placed or raw.get("channel") in _CLIENTS):
             return False
-        session = raw.get("session", "")
+        session, text = raw.get("session", ""), text_of(raw) or ""
         if session not in self._recorded:
             blocks = self._ws.session_talk.messages(session, self._now)
             others = (block for block in blocks if (block.revision_of or block.id) not in self._ids)
-            self._recorded[session] = Counter((block.role, one_line(block.text)) for block in others)
-        words = raw["role"], one_line(text_of(raw) or "")
-        known = self._recorded[session]
-        known[words] -= 1
-        return known[words] >= 0
+            self._recorded[session] = Counter(mark for block in others for mark in self._marks(block))
+        mark = (raw["role"], one_line(text), *([raw["createdAt"]] if is_placed else []))
+        self._recorded[session][mark] -= 1
+        return self._recorded[session][mark] >= 0 or (is_placed and self._is_given(raw["role"], text, raw["createdAt"]))
 
-    def _calls(self, days: Iterable[date]) -> int:
-        today, recent = self._ws.today(self._now), self._ws.config.archive.recent_days
-        return len({period.group for day in days if (period := summary_period(day, today, recent))})
+    def _marks(self, block: Block) -> tuple[tuple[str, ...], ...]:
+        words = block.role, one_line(block.text)
+        times = {block.created_at, *(read_instant(block.fields.get(name), self._ws.zone) for name in TIMES)}
+        return (words, *((*words, to_wire(t)) for t in times if t))
+
+    def _is_given(self, role: str, text: str, at: str) -> bool:
+        """Return whether this was said at this moment in a message that has its id from recalld."""
+        mark = fingerprint_of(at, role, text)
+        if mark not in self._given:
+            ids = self._ws.journal.known.by_fingerprint.get(mark, ())
+            self._given[mark] = sum(bool(_GIVEN.fullmatch(identity)) for identity in ids)
+        self._given[mark] -= 1
+        return self._given[mark] >= 0
 
 
-def _fields_of(entry: Said) -> Mapping[str, Any]:
-    """Return the fields that history.json has of a message, but for its time; none where nothing was said."""
-    if entry.raw is not None:
-        return entry.raw
-    text = spoken(entry.text)
-    text = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
-    fields = {"id": entry.id, "role": entry.role, "text": text, "channel": entry.channel, "session": entry.session}
-    fields |= {"chat": entry.chat, "name": entry.name, "project": entry.project}
-    return {field: value for field, value in fields.items() if value} if text else {}
+def _read(message: dict[str, Any]) -> _Read:
+    at, identity = message.pop("createdAt"), message.get("id", "")
+    talk = tuple(str(message.get(field, "")) for field in ("session", "channel", "chat", "project"))
+    digest = digest_of_text(f"{identity}\0{text_of(message) or ''}")
+    return _Read(to_wire(at) if at else "", talk, identity, digest, str(message.get("name") or ""), render_json(message))

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from ..protocol.backup_file import LIST, is_tar, members
 from ..storage.disk import is_below, open_outside, place_below, read_outside
-from ..storage.errors import BadBackup, BadFile, BadRequest, from_os_error
+from ..storage.errors import BadBackup, BadFile, BadRequest, why_refused
 from ..storage.lenient_json import not_utf8, parse_json
 from ..storage.texts import Text, msgid
 from ..text.foreign_text import encoding_of, parts_of
@@ -48,8 +48,11 @@ _HEAD_BYTES: Final = 1_000
 _TAR_HEAD: Final = 512
 
 
+#: Why something is no member.
+_NO_MEMBER: Final = Text("it is a link or an archive, or its name leads elsewhere or is there twice")
 #: What mends a file that is damaged.
 _AGAIN: Final = Text("export or copy it again; nothing was added")
+_DAMAGED: Final = Text("it is cut off or damaged")
 
 
 class NotImported(BadFile):
@@ -92,33 +95,26 @@ class Source:
     """
     What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
 
-    With *only* the members are those below the folder that it names. A ZIP archive in the folder is opened too. *left_out* are
-    the names of what is not read: what is no member, and messages that may be anybody's. BadRequest if there is nothing,
-    NotImported if an archive is damaged, encrypted, or shrinks more than text does.
+    With *only* the members are those below the folder that it names. A ZIP archive in the folder is opened too. *left_out* says
+    why something is no member, or none that is read; *refused* what is wrong with a file that is damaged, encrypted, or shrinks
+    more than text does. BadRequest if there is nothing.
     """
 
     def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:
         self.path = path
-        self.left_out: list[str] = []
+        self.left_out: dict[str, Text] = {}
+        self.refused: dict[str, NotImported] = {}
         #: Of each member what opens it.
         self._members: dict[str, Callable[[], IO[bytes]]] = {}
         self._first: tuple[str, dict[str, Any]] = ("", {})
         self._archives = ExitStack()
-        if not path.exists():
-            why = Text(
-                "{path} does not exist; give a file, a folder, or one of the clients that `recalld import` lists", path=path
-            )
+        if path.is_dir():
+            self._add_below(only)
+        elif path.is_file():
+            self._add_file()
+        else:
+            why = Text("{path} is no file and no folder; `recalld import` lists the clients that have logs here", path=path)
             raise BadRequest("import", why)
-        with ExitStack() as faulty:
-            faulty.enter_context(self._archives)
-            try:
-                if path.is_dir():
-                    self._add_below(only)
-                else:
-                    self._add_file()
-            except OSError as error:
-                raise from_os_error(error, path) from None
-            faulty.pop_all()
         self.names = tuple(self._members)
 
     def _add_below(self, only: Iterable[str] | None) -> None:
@@ -126,28 +122,28 @@ class Source:
         if names is None:
             inside = itertools.islice(entries(self.path), _MOST_MEMBERS + 1)
             names = [os.path.relpath(entry.path, self.path) for entry in inside]
-        for name in sorted(names)[:_MOST_MEMBERS]:
+        for n, name in enumerate(sorted(names)):
+            if n >= _MOST_MEMBERS:  # one name says that there are more
+                self.left_out[name] = Text("the folder has too many files")
+                continue
             self._add_inside(name)
-        self.left_out += sorted(names)[_MOST_MEMBERS:]  # one name says that there are more
 
     def _add_inside(self, name: str) -> None:
         path = self.path / name
         if path.is_symlink():
             if not is_below(path, self.path):  # else what it leads to is a member itself
-                self.left_out.append(name)
+                self.left_out[name] = _NO_MEMBER
         elif path.is_file():
             is_named = path.suffix == ".md" or name.encode("utf-8", "ignore").decode() == name  # else a message can't name it
             if not (is_named and os.access(path, os.R_OK)):
-                self.left_out.append(name)
+                self.left_out[name] = Text("it may not be read, or its name is not in UTF-8")
             elif path.suffix.lower() == ".zip":
-                self._open_archive(path, f"{name}/")
+                self._open_archive(path, name)
             else:
                 self._members[name] = partial(_opened, path)
 
     def _add_file(self) -> None:
         path = self.path
-        if not path.is_file():
-            raise BadRequest("import", Text("{path} is neither a file nor a folder", path=path))
         if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
             self._open_archive(path, "")
             return
@@ -156,45 +152,44 @@ class Source:
             self._open_backup()
 
     def _open_backup(self) -> None:
-        path = self.path
-        try:
-            with open(open_outside(path), "rb") as file:
-                inside = [*members(path, file)]
-            if not inside or inside[-1].name != LIST:  # the end is missing
-                raise ValueError
-        except (BadBackup, ValueError):
-            raise NotImported(
-                path,
-                Text("it was not made by recalld, or a part of it is missing"),
-                Text("unpack it, and import the folder; nothing was added"),
-            ) from None
-        is_safe = {member: "/".join(parts_of(member.name)) == member.name for member in inside[:-1]}
-        self._members = {member.name: partial(_opened, path, member) for member, safe in is_safe.items() if safe}
-        self.left_out += [member.name for member, safe in is_safe.items() if not safe]
+        path, inside = self.path, list["TarInfo"]()
+        with suppress(BadBackup, ValueError), open(open_outside(path), "rb") as file:
+            inside += members(path, file)
+        self._members = {}
+        if not inside or inside[-1].name != LIST:  # the end is missing
+            why = Text("it was not made by recalld, or a part of it is missing")
+            self.refused[path.name] = NotImported(path, why, Text("unpack it, and import the folder; nothing was added"))
+            return
+        for member in inside[:-1]:
+            if "/".join(parts_of(member.name)) == member.name:
+                self._members[member.name] = partial(_opened, path, member)
+            else:
+                self.left_out[member.name] = _NO_MEMBER
 
-    def _open_archive(self, path: Path, prefix: str) -> None:
+    def _open_archive(self, path: Path, place: str) -> None:
         try:
             archive = self._archives.enter_context(zipfile.ZipFile(path))
         except (zipfile.BadZipFile, OSError, ValueError):
-            raise NotImported(path, Text("it is no ZIP archive, or not a whole one"), _AGAIN) from None
+            self.refused[place] = NotImported(path, Text("it is no ZIP archive, or not a whole one"), _AGAIN)
+            return
+        prefix = f"{place}/" if place else ""
         for info in archive.infolist():
             if info.is_dir():
                 continue
             parts = parts_of(info.orig_filename)
             name, is_link = prefix + "/".join(parts), stat.S_ISLNK(info.external_attr >> 16)
-            is_archive = name.lower().endswith(".zip")
-            if not parts or is_link or is_archive or name in self._members or len(self._members) >= _MOST_MEMBERS:
-                self.left_out.append(prefix + info.filename)
-                continue
-            if info.flag_bits & 1:
-                raise NotImported(path, Text("it is encrypted"), Text("unpack it with its password, and import the folder"))
-            if info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1):
-                raise NotImported(
-                    path,
-                    Text("{name} in it grows more than two hundred times when it is unpacked", name=info.filename),
-                    Text("unpack it yourself, look at it, and import the folder; nothing was added"),
-                )
-            self._members[name] = partial(archive.open, info)
+            is_no_member = not parts or is_link or name.lower().endswith(".zip") or name in self._members
+            if is_no_member or len(self._members) >= _MOST_MEMBERS:
+                self.left_out[prefix + info.filename] = _NO_MEMBER
+            elif info.flag_bits & 1:
+                mend = Text("unpack it with its password, and import the folder")
+                self.refused[place] = NotImported(path, Text("it is encrypted"), mend)
+            elif info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1):
+                why = Text("{name} in it grows more than two hundred times when it is unpacked", name=info.filename)
+                mend = Text("unpack it yourself, look at it, and import the folder; nothing was added")
+                self.refused[place] = NotImported(path, why, mend)
+            else:
+                self._members[name] = partial(archive.open, info)
 
     def close(self) -> None:
         """Close the archives."""
@@ -224,7 +219,7 @@ class Source:
         """Return the bytes of a member; NotImported for one of more than 100 MB, or one that is cut off."""
         data = self.beginning(name, _MOST_AT_ONCE + 1)
         if len(data) > _MOST_AT_ONCE:
-            raise self._damaged(name, Text("it is larger than 100 MB"))
+            raise self._refusal(name, Text("it is larger than 100 MB"))
         return data
 
     def beside(self, name: str) -> bytes | None:
@@ -299,21 +294,17 @@ class Source:
         return value if isinstance(value, list) else [value]
 
     def lines(self, name: str) -> Iterator[tuple[int, Any]]:
-        """
-        Yield the number and the value of each line of a file of JSON lines, for a line that is no JSON its error.
-
-        A last line that has no end and is no JSON is one that its program has not finished: it is not yielded.
-        """
+        """Yield the number and the value of each line of a file of JSON lines, for a line that is no JSON its error."""
         with self.reading(name), closing(self.open(name)) as file:
-            number = 0
-            while line := file.readline(_LONGEST_LINE):
-                number += 1
-                if line.strip():
-                    try:
+            for number in itertools.count(1):
+                line = file.readline(_LONGEST_LINE)
+                if not line:
+                    return
+                try:
+                    if line.strip():
                         yield number, parse_json(line)
-                    except (ValueError, RecursionError) as error:
-                        if line.endswith(b"\n"):
-                            yield number, error
+                except (ValueError, RecursionError) as error:
+                    yield number, error
 
     @contextmanager
     def reading(self, name: str, *no_json: type[Exception]) -> Iterator[None]:
@@ -321,31 +312,36 @@ class Source:
         try:
             yield
         except UnicodeDecodeError:
-            raise self.no_utf8(name) from None
+            mend = Text("save it as UTF-8, or take it out; nothing was added")
+            raise self._refusal(name, self._encoding(name) or Text("it is no text in UTF-8"), mend) from None
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError):
-            raise self._damaged(name) from None
+            raise self._refusal(name, _DAMAGED) from None
         except OSError as error:
             if error.errno is not None:
                 raise
-            raise self._damaged(name) from None  # bzip2's own
+            raise self._refusal(name, _DAMAGED) from None  # bzip2's own
         except no_json:
-            raise self._damaged(name, self.encoded(name)) from None
+            raise self._refusal(name, self._encoding(name) or _DAMAGED) from None
 
-    def no_utf8(self, name: str) -> NotImported:
-        """Return that a text is in another encoding, with the command that converts it where that is known."""
-        return NotImported(
-            self._place(name),
-            self.encoded(name) or Text("it is no text in UTF-8"),
-            Text("save it as UTF-8, or take it out; nothing was added"),
-        )
+    @contextmanager
+    def sparing(self, name: str) -> Iterator[None]:
+        """Put what goes wrong with a member into `refused`; one that has left meanwhile is as if it had never been."""
+        try:
+            yield
+        except NotImported as error:
+            self.refused[name] = error
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self.refused[name] = self._refusal(name, Text("it can't be read ({why})", why=why_refused(error)))
 
-    def encoded(self, name: str) -> Text | None:
+    def _encoding(self, name: str) -> Text | None:
         """Return which other encoding than UTF-8 a member seems to have, with what converts it; None if that is not known."""
         place = self._place(name)
         return not_utf8(self.beginning(name, _MOST_AT_ONCE), place if place.is_file() else None)
 
-    def _damaged(self, name: str, why: Text | None = None) -> NotImported:
-        return NotImported(self._place(name), why or Text("it is cut off or damaged"), _AGAIN)
+    def _refusal(self, name: str, why: Text, mend: Text = _AGAIN) -> NotImported:
+        return NotImported(self._place(name), why, mend)
 
     def _place(self, name: str) -> Path:
         return self.path if name == self.path.name else self.path / name

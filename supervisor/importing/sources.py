@@ -12,13 +12,13 @@ import json
 import os
 import stat as modes
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from ..forgetting.wanted import Wanted
@@ -31,11 +31,21 @@ from ..storage.errors import BadRequest, why_refused
 from ..storage.texts import Text, stored
 from ..text.foreign_text import printable_line
 from ..workspace import Workspace
-from .kinds import CLIENTS, WORKSPACE, logs_of
-from .memories import LIST, MOST_A_DAY, copy_notes, forget_theirs, is_taken, take_texts
-from .run import Import, of_no_kind
-from .source import NotImported, Source, entries
-from .talk import Said
+from .kinds import CLIENTS, UNDATED, WORKSPACE, logs_of
+from .memories import (
+    LIST,
+    MOST_A_DAY,
+    NEW,
+    SAME,
+    forget_theirs,
+    is_taken,
+    notes_folder,
+    read_notes,
+    take_texts,
+    write_notes,
+)
+from .run import Import
+from .source import Source, entries
 
 #: How long a file has not changed before it is read, and before one is that may have been cut off.
 _QUIET: Final = timedelta(minutes=10)
@@ -52,11 +62,6 @@ _MOST_BYTES: Final = 500_000_000
 _MOST_ENTRIES: Final = 100_000
 #: Files that were left out and are named one by one.
 _MOST_NAMED: Final = 20
-#: Why a note was not copied.
-_NOT_COPIED: Final = {
-    "different": Text("the note was changed or deleted here, and stays as it is"),
-    **dict.fromkeys(("left out", "too large"), Text("it is larger than 20 MB, or no name of a note")),
-}
 
 
 class Taking:
@@ -90,20 +95,11 @@ class Taking:
             self._note_changes()
         return is_there
 
-    def _refuse_own(self, root: Path) -> None:
-        """Raise ValueError for the workspace itself, a folder that it is in or that is in it, and for another source."""
+    def _listed(self, root: Path) -> dict[str, tuple[str, int]]:
+        """Return the files below a folder, or the one file; links, pipes, hidden folders are none. ValueError for no source."""
         here = self._ws.paths.root.resolve()
         if any(map(root.samefile, (here, *here.parents))) or any(map(here.samefile, root.resolve().parents)):
             raise ValueError(Text("{path} is this workspace, or a folder around it or in it", path=root))
-        for other in self._ws.config.sources.take:
-            if other is self._source:
-                break
-            if any(map(root.samefile, _places(self._ws, other))):
-                raise ValueError(Text("{path} is the same as the source {name}", path=root, name=other.name))
-
-    def _listed(self, root: Path) -> dict[str, tuple[str, int]]:
-        """Return the files below a folder, or the one file; links, pipes, hidden folders are none. ValueError for no source."""
-        self._refuse_own(root)
         files: dict[str, tuple[str, int]] = {}
         for n, (name, stat) in enumerate(self._stats(root)):
             if n >= _MOST_ENTRIES:
@@ -113,7 +109,7 @@ class Taking:
             if not modes.S_ISREG(stat.st_mode) or (name and self._is_workspace and not is_taken(name)):
                 continue
             if stat.st_size > _MOST_BYTES:
-                self._leave_out(root, [name], Text("it is larger than 500 MB; `recalld import PATH` reads it"))
+                self._leave_out(root, name, name, Text("it is larger than 500 MB; `recalld import PATH` reads it"))
             else:
                 files[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
         return files
@@ -188,63 +184,39 @@ class Taking:
         return self._now - since >= _QUIET or local_day(first, zone) < local_day(self._now, zone)
 
     def _read(self, root: Path, names: list[str], control: Control) -> None:
-        """Read files; where one can't be, the others without it, or where it is not known which, each half of them."""
-        try:
-            waits = self._bring_in(root, names, control)
-        except FileNotFoundError:  # it has left meanwhile
-            return
-        except (NotImported, PermissionError) as error:
-            place = Path(error.path if isinstance(error, NotImported) else os.fsdecode(error.filename or "/"))
-            if not place.is_relative_to(root):
-                raise  # it is the workspace's own trouble
-            if len(names) > 1:
-                faulty = [name for name in names if place.is_relative_to(root / name)] or names[: len(names) // 2]
-                for part in (faulty, [name for name in names if name not in faulty]):
-                    self._read(root, part, control)
-                return
-            waits = set()
-            why = error.why if isinstance(error, NotImported) else Text("it can't be read ({why})", why=why_refused(error))
-            self._leave_out(root, names, why)
-        if not control.should_stop():
-            for key in (_key(root, name) for name in {*names} - waits):
-                self.state.done[key] = self.state.pending.pop(key)[0]
-
-    def _bring_in(self, root: Path, names: list[str], control: Control) -> set[str]:
-        """Add what is new in the files, and return those that may not be whole yet."""
+        """Add what is new in the files; those that may not be whole yet wait."""
         ws, state = self._ws, self.state
         only = names if root.is_dir() else None
         settled = {name for name in names if self._now - state.pending[_key(root, name)][1] >= _SETTLED} if only else None
         with closing(Source(root, only)) as source:
             work = Import(ws, source, self._now, self._source.kind, settled=settled, wanted=self._is_wanted)
-            files, notes = work.files, work.notes
-            if not (self._source.kind or files or notes) and source.names and len(names) == 1:
-                raise of_no_kind(source)
-            done = work.run(control)
+            done = work.add(work.read(), control)
             state.messages += done.added
             state.unread += sum(done.unread.values())
-            self._leave_out(
-                root, {*names} & {*source.left_out}, Text("no name in UTF-8, no right to read it, or no time in it")
-            )
-            is_of_any_kind, folder, copied = not self._source.kind and WORKSPACE not in files, "", dict[str, list[str]]()
+            left: dict[str, str] = {**source.left_out}
             if self._is_workspace:
                 lines = {*state.lines}
-                folder, copied = "memory/", take_texts(ws, source, self._source.name, self._now, lines, state.notes)
+                copied = take_texts(ws, source, self._source.name, self._now, lines, state.notes)
                 state.lines = tuple(sorted(lines))
-            elif is_of_any_kind:
-                copied = copy_notes(ws, source, state.notes, dry_run=False)
-            for how, why in _NOT_COPIED.items():
-                self._leave_out(root, (folder + name for name in copied.get(how, ())), why)
-            if is_of_any_kind and "" not in chain(*files.values()):
-                strange = {*names} & {*source.names} - {*notes}.union(source.left_out, *files.values())
-                why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
-                self._leave_out(root, sorted(strange)[:1], why)
-        return work.reading.waits
+                left |= {f"memory/{name}": why for name, why in copied.items() if why not in (NEW, SAME)}
+            elif not self._source.kind and WORKSPACE not in work.files:
+                notes = read_notes(source)
+                copied = write_notes(ws, notes_folder(ws, source), notes, state.notes, base=ws.paths.memory)
+                left |= {name: why for name, why in copied.items() if why not in (NEW, SAME)}
+                left |= _unknown({*source.names} - source.refused.keys(), {*chain(left, notes, *work.files.values())})
+            left |= {name: refused.why for name, refused in source.refused.items()}
+        for name, why in left.items():
+            places = (name, *map(str, PurePosixPath(name).parents))  # what is in an archive goes with it
+            self._leave_out(root, next((place for place in places if place in names), names[0]), name, why)
+        if not control.should_stop():
+            for key in (_key(root, name) for name in {*names} - work.reading.waits):
+                state.done[key] = state.pending.pop(key)[0]
 
-    def _is_wanted(self, entry: Said) -> bool:
+    def _is_wanted(self, message: Mapping[str, Any]) -> bool:
         since, patterns = self._source.since, self._source.sessions or self._ws.config.sources.sessions
-        if since and entry.at and local_day(entry.at, self._ws.zone) < since:
+        if since and (at := message["createdAt"]) and local_day(at, self._ws.zone) < since:
             return False
-        return not patterns or any(fnmatchcase(entry.session, pattern) for pattern in patterns)
+        return not patterns or any(fnmatchcase(str(message.get("session", "")), pattern) for pattern in patterns)
 
     def forget(self, *, yes: bool | None = None) -> Wanted:
         """Forget what was forgotten there, a few a day, all of it with *yes*, none with False; return what waits here."""
@@ -257,11 +229,11 @@ class Taking:
             return left
         return Wanted()
 
-    def _leave_out(self, root: Path, names: Iterable[str], why: str) -> None:
-        """Name the files that were left out, each until it changes."""
-        for name in names:
-            if len(self.state.left) < _MOST_NAMED:
-                self.state.left[printable_line(name or root.name)] = {**_stored(why), "key": _key(root, name)}
+    def _leave_out(self, root: Path, file: str, name: str, why: str) -> None:
+        """Name what was left out of a file, until that changes."""
+        if len(self.state.left) < _MOST_NAMED:
+            undated = {"undated": True} if why is UNDATED else {}
+            self.state.left[printable_line(name or root.name)] = {**_stored(why), "key": _key(root, file), **undated}
 
     def keep(self) -> None:
         """Write down how far the source is read."""
@@ -283,6 +255,13 @@ def _places(ws: Workspace, source: TakenSource) -> list[Path]:
 
 def _key(root: Path, name: str) -> str:
     return digest_of_text(f"{root}\0{name}")
+
+
+def _unknown(names: set[str], known: set[str]) -> dict[str, Text]:
+    """Return, of what is of no kind, the first name, and how many there are."""
+    strange = sorted(names - known) if "" not in known else []
+    why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
+    return dict.fromkeys(strange[:1], why)
 
 
 def _stored(why: str) -> dict[str, Any]:

@@ -1,4 +1,9 @@
-"""What every reader of a log or an export gets, and what it returns: what was said, message by message."""
+"""
+What every reader of a log or an export gets, and what it yields: a record of each message, with the fields of JSON lines.
+
+These are `role` and `content`, and may be `id`, `timestamp`, `session`, `channel`, `chat`, `name` and `project`
+(docs/how-to/import-what-you-have.md): the readers of recalld yield no other than those of packages.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +13,25 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, Final, TypeAlias
 
-from ..protocol.message import is_thought
+from ..context.render import spoken
+from ..protocol.message import UNSAID, is_thought, role_of
+from ..storage.clock import read_instant
 from ..text.foreign_text import printable_line
 from .source import Source
 
 #: Who has said what nobody is named for: it is not the owner.
 SOMEONE: Final = "someone"
+#: Fields that a message may have its time in.
+TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
 #: Characters of the name of a kind of entries: it comes from a file.
 _KIND_CHARS: Final = 40
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """
-    A message: its *id* and its *session* in the program that kept it, and the *channel*, which is that program's name.
-
-    *at* is when it was said, None where the log does not say; *name* who spoke, where that is no role. *chat* is "group" or
-    "channel" where others read it (protocol.md, 2.9); *project* is the folder it was about. *raw* are all fields of a message
-    of recalld's own, which is added word for word; its time was judged by who read it.
-    """
-
-    id: str
-    at: datetime | None
-    role: str
-    text: str
-    session: str
-    channel: str
-    chat: str = ""
-    project: str = ""
-    name: str = ""
-    raw: Mapping[str, Any] | None = None
-
+#: The field of a record that says where it stands.
+_PLACE: Final = "place"
+#: Characters of a message; what is longer is a file that was pasted, and is cut with an ellipsis.
+_MOST_CHARS: Final = 1_000_000
 
 #: What a reader yields, in the order of the log.
-Talk: TypeAlias = "Iterator[Said]"
+Talk: TypeAlias = Iterator[dict[str, Any]]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -53,7 +43,7 @@ class Reading:
     find it. *sessions* returns the conversations that the workspace has, *is_known* whether it has a message of this id. A file
     that may not be whole yet is passed over, and put into *waits*, but for those in *settled*. `unread` counts the entries that
     could not be read, by their kind; `left_out` counts those that are no talk, by the name that their program gives to their
-    kind. Only what *wanted* accepts is taken.
+    kind. *placed* are the ids that messages have by their place alone.
     """
 
     source: Source
@@ -62,8 +52,8 @@ class Reading:
     dates: str = ""
     sessions: Callable[[], Iterable[str]] = tuple
     is_known: Callable[[str], bool] = bool
-    wanted: Callable[[Said], object] = bool
     settled: Container[str] | None = None
+    placed: set[str] = field(default_factory=set)
     waits: set[str] = field(default_factory=set)
     unread: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -84,6 +74,58 @@ class Reading:
             return False
         self.waits.add(name)
         return True
+
+    def message_of(self, record: object, channel: str) -> dict[str, Any] | None:
+        """
+        Return the message of a record as history.json has it, its time as `createdAt`, None where it says none.
+
+        None for one in which nobody has said anything: a prompt of the system, the call of a tool and what it returned, and
+        what is no message are counted.
+        """
+        if not (isinstance(record, dict) and isinstance(record.get("role"), str) and record["role"]):
+            self.unread["message"] += 1
+            return None
+        if record["role"].lower() in UNSAID:
+            self.leave_out(record["role"])
+            return None
+        content = record.get("content") or record.get("text")
+        self.leave_out_tools(content)
+        text = words(content)
+        if not text and ("tool_calls" in record or "function_call" in record):
+            self.leave_out("tool_calls")
+        elif not (text or isinstance(record.get("content"), list)):
+            self.unread["message"] += 1
+        if not (text := spoken(text)):
+            return None
+        at = next((t for name in TIMES if (t := read_instant(record.get(name), self.zone))), None)
+        fields = {
+            "id": text_of(record, "id", _PLACE),
+            "role": role_of(record["role"]),
+            "text": text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…",
+            "channel": text_of(record, "channel") or channel,
+            "session": text_of(record, "session"),
+            "chat": text_of(record, "chat"),
+            "name": _speaker(record),
+            "project": text_of(record, "project"),
+        }
+        if not text_of(record, "id"):
+            self.placed.add(fields["id"])
+        given = {name: value for name, value in fields.items() if value}
+        return {**given, "createdAt": at if at and at <= self.latest else None}
+
+
+def placed(message: Any, place: str, session: str) -> Any:
+    """Return the message with its *place*, which is its id where it says none, and with the *session* where it says none."""
+    if not isinstance(message, dict):
+        return message
+    return {**message, "session": text_of(message, "session") or session, _PLACE: place}
+
+
+def _speaker(record: Mapping[str, Any]) -> str:
+    """Return who has said a message, "" for the owner: the role is the only thing that names them."""
+    author = record.get("author", "")
+    by = author if isinstance(author, str) else text_of(author, "name", "username") if isinstance(author, dict) else SOMEONE
+    return text_of(record, "name") or by
 
 
 def objects_in(values: object) -> Iterator[dict[str, Any]]:

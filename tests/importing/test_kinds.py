@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -14,6 +15,7 @@ from recalld.supervisor.importing.coding_logs import typed
 from recalld.supervisor.importing.kinds import kinds_of
 from recalld.supervisor.importing.source import NotImported, Source
 from recalld.supervisor.importing.talk import Reading
+from recalld.supervisor.protocol.message import text_of
 from recalld.supervisor.storage.clock import to_wire
 from tests.importing import made
 from tests.world import ZONE, at
@@ -62,7 +64,7 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
     "claude-code": (
         made.claude_code,
         [
-            "2026-01-05T09:00:01.000Z s-1 user Why does the checkout test fail? <private>key 123</private>",
+            "2026-01-05T09:00:01.000Z s-1 user Why does the checkout test fail?",
             "2026-01-05T09:00:03.000Z s-1 assistant I look at the test.",
             "2026-01-05T09:00:12.000Z s-1 assistant 税率写成了 0.19，应该是 0.07。",
         ],
@@ -81,7 +83,7 @@ EXPECTED: dict[str, tuple[Callable[[Path], Path], list[str], dict[str, int]]] = 
         [
             "2026-01-11T09:00:00.000Z home user The boiler is serviced in March",
             "- talk-2 user 锅炉三月保养。",
-            "2099-01-01T00:00:00.000Z home user It is a Vaillant",
+            "- home user It is a Vaillant",
         ],
         {"message": 2},
     ),
@@ -98,10 +100,12 @@ def read(path: Path) -> tuple[str, list[str], Reading]:
     source = Source(path)
     ((kind, names),) = kinds_of(source).items()
     lines, log = [], Reading(source=source, zone=ZONE, latest=at("2026-12-31T00:00"))
-    for said in chain.from_iterable(kind.read(log, name) for name in names):
-        place = " ".join(filter(None, (said.session, said.chat)))
-        speaker = f"{said.name}: " if said.name else ""
-        lines.append(" ".join(filter(None, (to_wire(said.at) if said.at else "-", place, said.role, f"{speaker}{said.text}"))))
+    for raw in chain.from_iterable(kind.messages(log, name) for name in names):
+        said = defaultdict(str, raw)
+        speaker = f"{said['name']}: " if said["name"] else ""
+        time = to_wire(raw["createdAt"]) if raw["createdAt"] else "-"
+        words = (time, said["session"], said["chat"], said["role"], f"{speaker}{text_of(raw)}")
+        lines.append(" ".join(filter(None, words)))
     source.close()
     return kind.name, lines, log
 
@@ -179,7 +183,7 @@ def test_note_of_whatsapp_is_no_other_message(tmp_path):
     source = Source(tmp_path)
     ((kind, names),) = kinds_of(source).items()
     log = Reading(source=source, zone=ZONE, latest=at("2026-12-31T00:00"))
-    ids = [said.id.removeprefix("whatsapp:") for said in kind.read(log, names[0])]
+    ids = [said["id"].removeprefix("whatsapp:") for said in kind.messages(log, names[0])]
     assert ids == ["bc05d390cdb9781c", "65c9a2ba9bb454f6", "b27eb394035ba07b"]
 
 
