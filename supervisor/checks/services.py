@@ -232,7 +232,7 @@ def port(look: Look) -> Faults:
 
 
 def sources(look: Look) -> Faults:
-    """Yield the sources of which nothing is read, those that have been away for long, and what waits to be forgotten."""
+    """Yield the sources of which nothing is read, those away for long, what they leave out, and what waits to be forgotten."""
     config = look.ws.config.sources
     for source in config.take:
         state = read_state(look.ws.files, look.ws.paths.source(source.name))
@@ -241,6 +241,12 @@ def sources(look: Look) -> Faults:
             yield odd("nothing of the source {name} is read: {why}; correct it in recalld.toml.", name=source.name, why=why)
         elif away and look.now - away >= config.patience:
             yield odd("the source {name} has been away since {time}.", name=source.name, time=look.local_time(away))
+        if files := [file for file, why in state.left.items() if why.get("undated")]:
+            yield odd(
+                "the source {name} leaves out conversations that say no time ({files}), since they may be anybody's; `recalld import FILE` adds one of yours.",
+                name=source.name,
+                files=files,
+            )
         if state.waits:
             yield odd(
                 "in the source {name} was forgotten what stands here ({count}); `recalld import --forget {name}` shows it.",

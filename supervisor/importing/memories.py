@@ -11,7 +11,7 @@ there changes anything here: a line or note that is gone there stays.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -25,14 +25,14 @@ from ..host.lock import supervisor_lock
 from ..host.round import forget
 from ..longterm.lines import Entry, cut, filled, line_with, parse_entry, with_line
 from ..protocol.attachments import attachments_of, digest_in_name, holds, joined
-from ..protocol.dated_file import parse_dated, read_head
+from ..protocol.dated_file import parse_dated
 from ..protocol.marks import Struck, read_struck, without_marks
 from ..protocol.message import OUR_FIELDS, Message, digest_of_text, parse_history
 from ..protocol.paths import LONG_TERM, is_foreign, is_unfinished
 from ..storage.clock import to_wire
 from ..storage.control import noting
 from ..storage.disk import place_below
-from ..storage.errors import AlreadyRuns, NewerFormat
+from ..storage.errors import AlreadyRuns
 from ..storage.files import digest_of
 from ..storage.texts import Text
 from ..text.foreign_text import decoded
@@ -73,10 +73,10 @@ def notes_folder(ws: Workspace, source: Source) -> Path:
     return ws.paths.memory / "notes" / (source.path.stem.lstrip(".") or "imported")
 
 
-def read_notes(source: Source) -> dict[str, bytes]:
-    """Return the notes of a source by their names; one that is no text is refused."""
+def read_notes(source: Source, names: Iterable[str]) -> dict[str, bytes]:
+    """Return these notes of a source; one that is no text is refused."""
     notes: dict[str, bytes] = {}
-    for name in notes_of(source):
+    for name in names:
         with source.sparing(name), source.reading(name):
             data = source.read(name)
             data.decode()
@@ -263,7 +263,8 @@ def take_texts(
     *lines* and *notes* are what was taken before, and grow. A line that was known before stays as it is here: whoever has
     deleted it meanwhile does not get it again.
     """
-    texts = {path: data for path in filter(is_taken, source.names) if (data := _text_at(source, path)) is not None}
+    names = (path for path in source.names if path.endswith(".md") and is_taken(path))
+    texts = read_notes(source, (path for path in names if source.beginning(path, len(_HEAD)) != _HEAD))
     first = next((path for path in LONG_TERM if path in texts or source.beside(path) is not None), "")
     written = {path.removeprefix("memory/"): data for path, data in texts.items() if path not in LONG_TERM}
     if first in texts:
@@ -274,17 +275,6 @@ def take_texts(
             written["memory.md"] = f"{rest.strip()}\n".encode()
     folder = ws.paths.memory / FROM / name
     return write_notes(ws, folder, written, notes, base=folder)
-
-
-def _text_at(source: Source, path: str) -> bytes | None:
-    """Return the bytes of a long-term file or a note; None for any other file, and for one that holds messages."""
-    if path in (LIST, "history.json") or (data := source.beside(path)) is None or len(data) > MOST_BYTES:
-        return None
-    try:
-        head, _ = read_head(data.decode("utf-8-sig"), Path(path))
-    except (UnicodeDecodeError, NewerFormat):
-        return None
-    return None if head.get("kind") == "dated" else data
 
 
 def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[str]) -> None:

@@ -133,49 +133,59 @@ def messages_of(channel: str, log: Reading, name: str) -> Talk:
     else the one order in which no message is older than the one before. NotImported where both remain.
     """
     people: set[str] = set()
-    speakers: set[str] = set()
     dates: list[list[int]] = []
-    for head, person, words in _entries(log.source, name, channel):
-        people |= {person} if words.strip() else set()
-        speakers |= set() if words.startswith(_OWN) else {person}
+    for head, person, line in _entries(log.source, name, channel):
+        people |= {person} if line.strip() else set()
         if (numbers := _numbers(head)) not in dates[-1:]:
             dates.append(numbers)
     order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
-    keyed = partial(_keyed_entries, log.source, name, channel, speakers)
-    chat = _known_chat(log, channel, _title(log.source, name), (key for _, key, _ in keyed() if key))
+    keyed = partial(_keyed_entries, log.source, name, channel)
+    chat = _known_chat(log, channel, _title(log.source, name), (key for _, key, words in keyed() if words))
     about = {"role": "user", "session": f"{channel}:{chat}", "chat": "group" if len(people) > 2 else ""}
     for head, key, words in keyed():
-        if key:
-            name = key[4].strip("~ \u202f")
-            yield {
-                "id": _identity(channel, chat, key),
-                "content": words,
-                "name": name,
-                "timestamp": _time(head, order),
-                **about,
-            }
+        if words:
+            by = {"id": _identity(channel, chat, key), "name": key[4].strip("~ \u202f")}
+            yield {**about, **by, "content": words, "timestamp": _time(head, order)}
         else:
             log.leave_out(channel)
 
 
-def _keyed_entries(
-    source: Source, name: str, channel: str, speakers: set[str]
-) -> Iterator[tuple[re.Match[str], tuple[str, ...] | None, str]]:
+def _keyed_entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match[str], tuple[str, ...], str]]:
     """
-    Yield the head of each message, what tells it from the rest, and what was said.
+    Yield the head of each message, what tells it from the rest, and what was said; "" for what nobody said.
 
-    It is told by time, person, text as first read, and its number among equal ones: None for what nobody said, that messages
-    are encrypted, which comes first, and what happens to a group, which an iPhone writes under the name of the group.
+    It is told by time, person, text as first read, and its number among equal ones.
     """
     same: Counter[tuple[str, ...]] = Counter()
-    for number, (head, person, words) in enumerate(_entries(source, name, channel), 1):
-        text = words.strip()
-        if channel == "whatsapp":
-            text = _whatsapp_text(words, is_notice=number == 1 or person not in speakers)
-        shown = _without_notes(channel, words, text)
+    for head, person, line in _entries(source, name, channel):
+        text, words = _words(channel, line)
         key = (head["date"], head["hour"], head["minute"], str(head["second"]), person, text)
         same[key] += 1
-        yield head, (*key, str(same[key])) if person and text else None, shown
+        yield head, (*key, str(same[key])), words if person else ""
+
+
+def _words(channel: str, line: str) -> tuple[str, str]:
+    """
+    Return what was said as it was first read, by which a message is known, and as it is shown.
+
+    A picture is its name, or in brackets what stands in its place, as are known sentences of the messenger's own; any other
+    that it marks as its own is "": that messages are encrypted, what happens to a group. The note of an edit is not shown.
+    """
+    plain = line.translate(_MARKS).strip()
+    is_own, text = False, line.strip()
+    if channel == "whatsapp":
+        is_own = line.startswith(_OWN)
+        text = f"[{plain}]" if is_own else plain
+        if match := _ATTACHED.fullmatch(plain) or _known_words("attached").fullmatch(plain):
+            text = f"[{match[match.lastindex or 0]}]"
+            return text, text
+        if _OMITTED.fullmatch(plain) or _known_words("omitted").fullmatch(plain):
+            text = "[image]"
+    if text == "[image]" or _known_words(channel).fullmatch(plain.rstrip(".。")):
+        return text, f"[{plain.strip('<‹›[] >')}]"
+    edited = re.search(rf"(?:{_OWN}<[^<>:：\n]+>|<(?:{_known_words('edited').pattern})\.?>)\s*\Z", line)
+    shown = line[: edited.start()].translate(_MARKS).strip() or text if edited else text
+    return text, "" if is_own else shown
 
 
 def _identity(channel: str, chat: str, key: tuple[str, ...]) -> str:
@@ -203,46 +213,17 @@ def _known_chat(log: Reading, channel: str, title: str, keys: Iterable[tuple[str
     return chat if count >= min(total, _SAME_CHAT) else title
 
 
-def _whatsapp_text(line: str, *, is_notice: bool) -> str:
-    """
-    Return what was said as it was first read: a picture as its name or "[image]", what WhatsApp marks as its own in brackets.
-
-    "" for a *notice*.
-    """
-    text = line.translate(_MARKS).strip()
-    if attached := _ATTACHED.fullmatch(text) or _own_words("attached").fullmatch(text):
-        return f"[{attached[attached.lastindex or 0]}]"
-    if _OMITTED.fullmatch(text) or _own_words("omitted").fullmatch(text):
-        return "[image]"
-    if line.startswith(_OWN):
-        return "" if is_notice else f"[{text}]"
-    return text
-
-
-def _without_notes(channel: str, line: str, text: str) -> str:
-    """
-    Return the *text* of a line without the note that it was edited; the messenger's own words in brackets, as it wrote them.
-
-    The text by which a message is known is as before, so that an export that was read before is not read as another.
-    """
-    words = line.translate(_MARKS).strip()
-    if text == "[image]" or _own_words(channel).fullmatch(words.rstrip(".。")):
-        return f"[{words.strip('<‹>›[] ')}]"
-    edited = re.search(rf"(?:{_OWN}<[^<>:：\n]+>|<(?:{_own_words('edited').pattern})\.?>)\s*\Z", line)
-    return _whatsapp_text(line[: edited.start()], is_notice=False) or text if edited else text
-
-
 def _title(source: Source, name: str) -> str:
     stem = PurePosixPath(name).stem
     if stem.lower() in ("_chat", "chat"):  # an iPhone names the archive alone
         stem = PurePosixPath(name).parent.name.removesuffix(".zip") or source.path.stem
         stem = source.path.parent.name if stem.lower() in ("_chat", "chat") else stem
-    match = _own_words("chat").fullmatch(stem)
+    match = _known_words("chat").fullmatch(stem)
     return match[match.lastindex or 0] if match else stem
 
 
 @cache
-def _own_words(kind: str) -> re.Pattern[str]:
+def _known_words(kind: str) -> re.Pattern[str]:
     """Return the pattern of what a messenger itself writes of one kind; a name in it is the last group."""
     forms = (re.escape(words).replace(r"\ ", r"\s*") for name, words in _rows("messengers.tsv") if name == kind)
     names = (form.replace(r"\{name\}", "(.+?)").replace(r"\{file\}", r"(\S{1,200})") for form in forms)

@@ -37,11 +37,11 @@ from .memories import DIFFERENT, NEW, NO_NOTE, TOO_LARGE, notes_folder, notes_of
 from .source import NotImported, Source
 from .talk import TIMES, Reading
 
-#: Messages and characters after which a day is the last of those that are added in one write.
+#: Messages and bytes after which a day is the last of those that are added in one write.
 _BATCH: Final = 1_000
-_BATCH_CHARS: Final = 2_000_000
-#: Characters after which a day is cut: a log without times may have all of its messages on one day.
-_DAY_CHARS: Final = 6_000_000
+_BATCH_BYTES: Final = 2_000_000
+#: Bytes after which a day is cut: a log without times may have all of its messages on one day.
+_DAY_BYTES: Final = 6_000_000
 #: The channels of clients whose hooks keep what is said, under ids of their own.
 _CLIENTS: Final = frozenset(kind.name for kind in CLIENTS)
 #: An id that recalld gives to a message that has none.
@@ -112,7 +112,7 @@ def bring_in(
     """
     with closing(Source(path)) as source:
         work = Import(ws, source, now, dates=dates)
-        messages, notes = work.read(), {} if work.files else read_notes(source)
+        messages, notes = work.read(), {} if work.files else read_notes(source, work.notes)
         for refused in source.refused.values():
             raise refused
         if work.files and not messages:
@@ -183,7 +183,8 @@ class Import:
         the first one of that; if a conversation has none at all, the time of the source's last change. A file that can't be
         read to its end gives none.
         """
-        conversations: dict[tuple[str, ...], list[tuple[str, bytes]]] = {}
+        messages: list[tuple[str, tuple[str, ...], bytes]] = []
+        first: dict[tuple[str, ...], str] = {}
         last: dict[tuple[str, ...], str] = {}
         seen: set[str] = set()
         for kind, name in [(kind, name) for kind, names in self.files.items() for name in names]:
@@ -191,23 +192,18 @@ class Import:
             with self._source.sparing(name):
                 read = [*map(_read, filter(self._wanted, kind.messages(self.reading, name)))]
             for message in read:
-                last[message.talk] = message.at or last.get(message.talk, "")
-                messages = conversations.setdefault(message.talk, [])
+                at = last[message.talk] = message.at or last.get(message.talk, "")
                 if message.id and message.digest in seen:  # a session that was resumed is in two logs
                     continue
+                first[message.talk] = min(filter(None, (first.get(message.talk), at)), default="")
                 seen.add(message.digest)
                 self._ids.add(message.id)
                 self._people.update([message.name] if message.name else [])
                 self._undated += not message.at
-                messages.append((last[message.talk], message.data))
+                messages.append((at, message.talk, message.data))
+        self._conversations = len(first)
         changed = to_wire(min(datetime.fromtimestamp(self._source.path.stat().st_mtime, UTC), self._now))
-        ordered: list[tuple[str, bytes]] = []
-        for messages in conversations.values():
-            first = min((at for at, _ in messages if at), default=changed)
-            ordered += ((at or first, raw) for at, raw in messages)
-        self._conversations = len(conversations)
-        ordered.sort(key=itemgetter(0))
-        return deque(ordered)
+        return deque(sorted(((at or first[talk] or changed, data) for at, talk, data in messages), key=itemgetter(0)))
 
     def add(
         self,
@@ -228,9 +224,9 @@ class Import:
         for batch in self._whole_days(messages, me):
             if control.should_stop():
                 break
-            new, is_filed = known.without(batch)
+            new = known.without(batch)
             days |= {self._day_of(raw["createdAt"]) for raw in new}
-            if not dry_run and (new or not is_filed):
+            if new and not dry_run:
                 append(ws, [whole(raw, self._source) for raw in new], self._now, os.urandom(10 * len(new)), is_import=True)
                 archive_now(ws, self._now)
             done, added = done + len(batch), added + len(new)
@@ -264,21 +260,19 @@ class Import:
         They are as history.json has them; those of the one whose name is *me* are the owner's, which have none.
         """
         batch: list[dict[str, Any]] = []
-        chars, day = 0, None
+        size = 0
         while messages:
             at, data = messages.popleft()
-            before, day = day, self._day_of(at)
-            is_enough = day != before and (len(batch) >= _BATCH or chars >= _BATCH_CHARS)
-            if batch and (is_enough or chars >= _DAY_CHARS):
-                yield batch
-                batch, chars = [], 0
             raw = parse_json(data) | {"createdAt": at}
             if me and raw.get("name") == me:
                 del raw["name"]
             batch.append(raw)
-            chars += len(text_of(raw) or "")
-        if batch:
-            yield batch
+            size += len(data)
+            is_enough = len(batch) >= _BATCH or size >= _BATCH_BYTES
+            is_whole = not messages or self._day_of(at) != self._day_of(messages[0][0])
+            if (is_enough and is_whole) or size >= _DAY_BYTES or not messages:
+                yield batch
+                batch, size = [], 0
 
     def _calls(self, days: Iterable[date]) -> int:
         today, recent = self._ws.today(self._now), self._ws.config.archive.recent_days
@@ -292,25 +286,22 @@ class Known:
         self._ws, self._now, self._ids, self._placed = ws, now, ids, placed
         #: How many of equal messages are there, under ids of their own.
         self._recorded: dict[str, Counter[tuple[str, ...]]] = {}
-        self._given: dict[str, int] = {}
         self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
         #: What stands in files that a person has changed: the journal does not know it.
         edited = (file.name for file in ws.memory.dated() if file.edited)
         self._edited = {block.key for name in edited for block in ws.memory.blocks(name)}
 
-    def without(self, batch: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-        """Return the messages that the workspace does not have, and whether all that it has are in dated files."""
+    def without(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the messages that the workspace does not have."""
         journal = self._ws.journal
         keys = [(raw.get("id", ""), digest_of_text(text_of(raw) or "")) for raw in batch]
-        filed = journal.filed(keys) | self._edited
+        known = journal.filed(keys) | self._edited | {entry.key for entry in self._ws.unfiled.messages(self._now)}
         # such an id is a digest of the words as they were first read, which may be shown otherwise by now
         forgotten = frozenset[str]().union(*(stones.ids() for stones in self._forgotten))
         read_anew = (key for key in keys if key[0].startswith(("whatsapp:", "wechat:")))
-        filed |= {key for key in read_anew if journal.has_written(key[0]) or key[0] in forgotten}
-        present = {entry.key for entry in self._ws.unfiled.messages(self._now)}
-        unknown = [raw for raw, key in zip(batch, keys, strict=True) if key not in filed and key not in present]
-        new = [raw for raw in unknown if not (self._is_recorded(raw) or self._is_forgotten(raw))]
-        return new, present.isdisjoint(keys)
+        known |= {key for key in read_anew if journal.has_written(key[0]) or key[0] in forgotten}
+        unknown = (raw for raw, key in zip(batch, keys, strict=True) if key not in known)
+        return [raw for raw in unknown if not (self._is_recorded(raw) or self._is_forgotten(raw))]
 
     def _is_forgotten(self, raw: dict[str, Any]) -> bool:
         entry = read_message(raw, self._ws.zone) if any(stones.acts() for stones in self._forgotten) else None
@@ -341,12 +332,8 @@ class Known:
 
     def _is_given(self, role: str, text: str, at: str) -> bool:
         """Return whether this was said at this moment in a message that has its id from recalld."""
-        mark = fingerprint_of(at, role, text)
-        if mark not in self._given:
-            ids = self._ws.journal.known.by_fingerprint.get(mark, ())
-            self._given[mark] = sum(bool(_GIVEN.fullmatch(identity)) for identity in ids)
-        self._given[mark] -= 1
-        return self._given[mark] >= 0
+        ids = self._ws.journal.known.by_fingerprint.get(fingerprint_of(at, role, text), ())
+        return any(map(_GIVEN.fullmatch, ids))
 
 
 def _read(message: dict[str, Any]) -> _Read:

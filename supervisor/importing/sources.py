@@ -200,11 +200,13 @@ class Taking:
                 state.lines = tuple(sorted(lines))
                 left |= {f"memory/{name}": why for name, why in copied.items() if why not in (NEW, SAME)}
             elif not self._source.kind and WORKSPACE not in work.files:
-                notes = read_notes(source)
+                notes = read_notes(source, work.notes)
                 copied = write_notes(ws, notes_folder(ws, source), notes, state.notes, base=ws.paths.memory)
                 left |= {name: why for name, why in copied.items() if why not in (NEW, SAME)}
                 left |= _unknown({*source.names} - source.refused.keys(), {*chain(left, notes, *work.files.values())})
             left |= {name: refused.why for name, refused in source.refused.items()}
+        keys = {_key(root, name) for name in names}
+        state.left = {name: why for name, why in state.left.items() if why.get("key") not in keys}
         for name, why in left.items():
             places = (name, *map(str, PurePosixPath(name).parents))  # what is in an archive goes with it
             self._leave_out(root, next((place for place in places if place in names), names[0]), name, why)

@@ -7,19 +7,21 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recalld.supervisor.checks.backup import create
+from recalld.supervisor.importing import messengers
 from recalld.supervisor.importing.run import Imported, bring_in
 from recalld.supervisor.importing.source import NotImported
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.storage.control import UNLIMITED, Control
-from recalld.supervisor.storage.errors import BadRequest
+from recalld.supervisor.storage.errors import BadFile, BadRequest
 from tests.importing import made
 from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message, talk
 
@@ -163,14 +165,19 @@ def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsy
     assert "Jonas（3 条）、Mira（1 条）。第一次导入时加上 `--me 名字`" in printed("--dry-run")
     assert "里面没有“Ole”，有的是：Jonas（3 条）" in printed("--me", "Ole")
     assert dated(world) == {}
-    assert "“Jonas”的话算作你说的，已在记忆里的除外。" in printed("--me", "JONAS ")
+    assert "“Jonas”的话算作你说的，已在记忆里的除外。" in printed("--me", "Jonas")
     assert '"me": "Jonas"' in printed("--me", "Jonas", "--json")
+
+
+def as_first_read(channel: str, line: str, words: Callable[[str, str], tuple[str, str]] = messengers._words) -> tuple[str, str]:
+    """What a version had that showed what was left out in other words."""
+    return (words(channel, line)[0],) * 2
 
 
 def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world, log, monkeypatch):
     path = made.whatsapp(log)
-    with monkeypatch.context() as before:  # a version that showed what was left out in other words
-        before.setattr("recalld.supervisor.importing.messengers._without_notes", lambda _channel, _line, text: text)
+    with monkeypatch.context() as before:
+        before.setattr(messengers, "_words", as_first_read)
         first = run(world, path)
     renamed = log / "Mira, the newest.txt"
     renamed.write_text(path.read_text(encoding="utf-8") + "[14.01.26, 09:00:00] Mira: 带上手套\n", encoding="utf-8")
@@ -183,8 +190,8 @@ def test_import_of_whatsapp_under_another_name_goes_on_with_the_same_chat(world,
 
 def test_import_brings_nothing_back_that_was_forgotten_in_other_words(world, log, monkeypatch):
     path = made.whatsapp(log)
-    with monkeypatch.context() as before:  # as above
-        before.setattr("recalld.supervisor.importing.messengers._without_notes", lambda _channel, _line, text: text)
+    with monkeypatch.context() as before:
+        before.setattr(messengers, "_words", as_first_read)
         run(world, path)
     Memory(world.ws, clock=world.clock).forget("day", "2026-01-05", yes=True)
     assert run(world, path).added == 0
@@ -227,9 +234,9 @@ def test_import_takes_a_named_link_and_a_byte_order_mark(world, log):
     (log / "export.json").symlink_to(path)
     assert run(world, log / "export.json").added == 2
     os.mkfifo(log / "pipe")
-    with pytest.raises(BadRequest, match="neither a file nor a folder"):
+    with pytest.raises(BadRequest, match="no file and no folder"):
         run(world, log / "pipe")
-    with pytest.raises(BadRequest, match="does not exist"):
+    with pytest.raises(BadRequest, match="no file and no folder"):
         run(world, log / "none")
 
 
@@ -250,8 +257,28 @@ def test_import_names_json_that_it_may_not_read_or_that_says_no_time(world, log,
         archive.write(made._lines(log / "train.jsonl", {"messages": said}), "more.jsonl")
     made.refuse(monkeypatch, "密.json")
     done = run(world, log)
-    assert (done.added, done.left_out) == (1, ("密.json", "sets.zip/more.jsonl", "train.json", "train.jsonl"))
+    assert (done.added, [*done.left_out]) == (1, ["密.json", "sets.zip/more.jsonl", "train.json", "train.jsonl"])
     assert run(world, log / "train.json").added == 2, "it was named itself"
+
+
+@pytest.mark.parametrize("field", ["createdAt", "timestamp"])
+@pytest.mark.parametrize("session", [{}, {"session": "home"}])
+def test_import_takes_no_line_that_append_has_added(world, log, field, session):
+    """But for lines of no session whose time `append` does not read: it says so."""
+    lines = [{"role": "user", "content": "好", field: f"2026-01-2{n}T09:00:00Z", **session} for n in (1, 1, 2)]
+    path = made._lines(log / "talk.jsonl", *lines)
+    Memory(world.ws, clock=world.clock).append(lines[:2])
+    for filed in (False, True):
+        if filed:
+            world.archive(everything=True)
+        assert run(world, path, dry_run=True).added == (1 if session or field == "createdAt" else 3)
+
+
+def test_import_counts_a_last_line_that_is_cut_off(world, log):
+    path = made._lines(log / "talk.jsonl", {"role": "user", "content": "好", "createdAt": "2026-01-20T09:00:00Z"})
+    path.write_text(path.read_text(encoding="utf-8") + '{"role": "user", "cont', encoding="utf-8")
+    assert run_command(Call(["-w", str(world.root), "import", str(path)], {})) == BadFile.exit_code
+    assert run(world, path, dry_run=True).unread == {"message": 1}
 
 
 def test_import_that_is_stopped_says_what_is_left_and_goes_on_there(world, log, monkeypatch):
@@ -304,6 +331,19 @@ def test_words_that_a_person_edited_here_do_not_come_back_as_others(tmp_path):
     world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
     bring_in(world.ws, there.root, NOW, UNLIMITED)
     assert bring_in(there.ws, world.root, NOW, UNLIMITED).added == 0
+
+
+def test_own_backup_brings_no_words_twice_that_a_person_edited(tmp_path):
+    world = World(tmp_path / "ws", NOW, WITHOUT_MODEL)
+    world.write([message("x1", "2026-01-30T09:00", "am Freitag"), message("x2", "2026-01-30T09:01", "好")])
+    world.intake()
+    world.archive(everything=True)
+    path = next((world.root / "memory").glob("2*.md"))
+    path.write_text(path.read_text(encoding="utf-8").replace("am Freitag", "am Samstag"), encoding="utf-8")
+    create(world.ws, tmp_path / "own.tar", NOW, "test")
+    Memory(world.ws, clock=world.clock).forget("removed", "", yes=True)
+    assert bring_in(world.ws, tmp_path / "own.tar", NOW, UNLIMITED).added == 0
+    assert sorted(world.archived_texts()) == ["am Samstag", "好"]
 
 
 def test_history_that_is_cut_off_is_named_and_the_rest_is_added(tmp_path):

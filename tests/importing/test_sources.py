@@ -138,12 +138,11 @@ def test_source_that_is_away_is_told_after_a_week(tmp_path):
     assert world.events.of("source_refused") == []
 
 
-@pytest.mark.parametrize("place", ["ws", "link", "", "ws/memory", "twice"])
+@pytest.mark.parametrize("place", ["ws", "link", "", "ws/memory"])
 def test_source_that_is_this_workspace_or_around_it_is_not_read(tmp_path, place):
     (tmp_path / "link").symlink_to(tmp_path / "through")
     (tmp_path / "through").symlink_to(tmp_path / "ws")
     made.claude_code(tmp_path / "log")
-    (tmp_path / "twice").symlink_to(tmp_path / "log")
     world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"', f'name = "odd"\npath = "{tmp_path}/{place}"')
     world.write(talk("2026-01-30T09:00", 2))
     world.archive(everything=True)
@@ -185,6 +184,19 @@ def test_json_that_nothing_reads_is_named_next_to_a_log(tmp_path):
     left = state_of(world, "log").shown()["leftOut"]
     assert [*left] == ["bad.json"]
     assert str(left["bad.json"]).endswith("others like it: 63")
+
+
+def test_status_names_conversations_without_times_that_are_left_out(tmp_path):
+    folder = tmp_path / "log"
+    made._json(folder / "train.json", [{"role": "user", "content": "周五交稿"}])
+    made._json(folder / "设置.json", {"主题": 1})
+    world = world_with(tmp_path / "ws", f'path = "{folder}"')
+    now_of(world, "log")
+    (advice,) = [fault.why for fault in services.sources(Look(world.ws, NOW, {}))]
+    assert "(train.json)" in advice
+    made._json(folder / "train.json", [SAID])
+    now_of(world, "log")
+    assert [*services.sources(Look(world.ws, NOW, {}))] == []
 
 
 def test_source_that_fails_does_not_keep_the_next_away(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -21,7 +20,6 @@ from .call import Call
 from .parser import Argument, Option, command
 
 if TYPE_CHECKING:
-    from ...forgetting.wanted import Wanted
     from ...importing.run import Imported
     from ...workspace import Workspace
 
@@ -31,7 +29,7 @@ _STOPPED = 130
 _MOST_NAMED = 12
 
 #: What of an import is said in sentences, and not as a row.
-_SAID: Final = ("leftOut", "tooLarge", "people", "me", "unread")
+_SAID: Final = ("leftOut", "tooLarge", "people", "me", "unread", "daysOfCalls")
 #: What the rows of a source are called, where the words of its keys mean something else in other answers.
 _OF_SOURCE: Final = {"pending": "filesThatWait", "waits": "forgottenThereAlone"}
 
@@ -59,19 +57,22 @@ def import_logs(
     ws, at = call.opened()
     clients = {kind.name for kind in CLIENTS}
     is_source = any(what == source.name and (source.path or what not in clients) for source in ws.config.sources.take)
-    if listed or forget or is_source:
-        _sources(call, ws, at, forget or what, forgets=bool(forget), yes=yes, listed=listed)
+    if forget:
+        _forget(call, ws, at, forget, yes=yes)
+        return 0
+    if listed or is_source:
+        _show_sources(call, ws, at, "" if listed else what)
         return 0
     is_whole = True
     for path in _paths(what):
         with call.control(stops=True) as control:
             done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=partial(_who, me), dry_run=dry_run)
-        fields = wire(asdict(done))
         per_day = max(ws.config.llm.max_calls_per_day, 1)
+        fields = wire(asdict(done) | {"left_out": [*done.left_out]})
         # no file names what could not be read any more
         fields |= {"daysOfCalls": None if done.calls is None else -(-done.calls // per_day), "unreadFile": None}
         counted = "copied" if done.folder else "added"  # a row even if it is 0
-        rows = {key: value for key, value in fields.items() if key not in (*_SAID, "daysOfCalls") and (value or key == counted)}
+        rows = {key: value for key, value in fields.items() if key not in _SAID and (value or key == counted)}
         shown = in_local_times(json.loads(as_json(rows)), call.zone)
         call.answer(fields, [as_text(shown, call.renderer()), *_sentences(done, dry_run=dry_run)])
         if done.unread:
@@ -82,34 +83,33 @@ def import_logs(
     return 0 if is_whole else BadFile.exit_code
 
 
-def _sources(call: Call, ws: Workspace, at: datetime, name: str, *, forgets: bool, yes: bool, listed: bool) -> None:
+def _show_sources(call: Call, ws: Workspace, at: datetime, name: str) -> None:
+    """Take one source in, or none of them, and show how far each is read."""
     from ...importing.sources import Taking, named, take_in
 
-    if name and not listed and not forgets:
+    if name:
         with call.control(stops=True) as control:
             list(take_in(ws, fixed_clock(at), control, name))
-    rows: dict[str, dict[str, Any]] = {}
-    for source in named(ws, "" if listed else name):
+    data, shown = list[dict[str, Any]](), dict[str, dict[str, Any]]()
+    for source in named(ws, name):
         taking = Taking(ws, source, fixed_clock(at))
         taking.look()
-        if forgets:
-            unwanted = taking.forget(yes=yes)
-            _show_meant(call, unwanted, source.name, yes=yes)
-            return
-        row = taking.state.shown()
-        rows[source.name] = {"from": source.kind, "path": source.path, **row, "leftOut": by_name(row["leftOut"])}
-    data = [{"name": name, **row} for name, row in rows.items()]
-    shown = {
-        name: {_OF_SOURCE.get(key, key): value for key, value in row.items() if value or key == "messages"}
-        for name, row in rows.items()
-    }
+        row = {"from": source.kind, "path": source.path, **taking.state.shown()}
+        row["leftOut"] = by_name(row["leftOut"])
+        data.append({"name": source.name, **row})
+        counted = {key: value for key, value in row.items() if value or key == "messages"}
+        shown[source.name] = {_OF_SOURCE.get(key, key): value for key, value in counted.items()}
     call.answer(data, by_name(shown) or Text("recalld.toml has no sources; docs/how-to/several-machines.md"))
 
 
-def _show_meant(call: Call, unwanted: Wanted, name: str, *, yes: bool) -> None:
-    """Show what was forgotten in a source and stands here, or that it is forgotten here now."""
+def _forget(call: Call, ws: Workspace, at: datetime, name: str, *, yes: bool) -> None:
+    """Show what was forgotten in a source and stands here, or forget it here."""
     from ...archive.diary import amounts_of
+    from ...importing.sources import Taking, named
 
+    taking = Taking(ws, named(ws, name)[0], fixed_clock(at))
+    taking.look()
+    unwanted = taking.forget(yes=yes)
     counts = {"messages": len(unwanted.messages), "lines": len(unwanted.lines), "files": len(unwanted.files)}
     if not unwanted:
         none = Text("what was forgotten in {name} is forgotten here.", name=name) if yes else Text("nothing waits.")
@@ -124,21 +124,10 @@ def _show_meant(call: Call, unwanted: Wanted, name: str, *, yes: bool) -> None:
 
 def _who(me: str, people: Mapping[str, int]) -> str:
     """Return which of the people is the owner, whose name is *me*; "" for none of them, BadRequest for somebody else."""
-    if not me.strip():
-        return ""
-    match = min((name for name in people if _folded(name) == _folded(me)), key=lambda name: name != me.strip(), default=None)
-    if match is None:
-        nobody = (
-            Text("{name} is none of the people in it: {people}; nothing was added", name=me, people=_people(people))
-            if people
-            else Text("{name} can't be told from others, since nobody in it has a name; nothing was added", name=me)
-        )
-        raise BadRequest("--me", nobody)
-    return match
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold().strip()
+    if me and me not in people:
+        whole = _people(people) if people else Text("nobody in it has a name")
+        raise BadRequest("--me", Text("{name} is none of the people in it: {people}; nothing was added", name=me, people=whole))
+    return me
 
 
 def _people(people: Mapping[str, int]) -> tuple[Text, ...]:
@@ -164,12 +153,12 @@ def _show_clients(call: Call) -> None:
 
 
 def _sentences(done: Imported, *, dry_run: bool) -> Iterator[Text]:
-    if names := (*done.left_out, *done.too_large):
-        yield Text(
-            "Left out: {count}. They are links, too large, not readable, have names that lead elsewhere or can't be those of files, or are JSON whose first message has no time; such a file is imported where it is named itself: {names}",
-            count=len(names),
-            names=names,
-        )
+    from ...importing.memories import TOO_LARGE
+
+    left = {**done.left_out, **dict.fromkeys(done.too_large, TOO_LARGE)}
+    for why in dict.fromkeys(left.values()):
+        names = tuple(name for name, of in left.items() if of == why)
+        yield Text("Left out ({count}): {why}: {names}", count=len(names), why=why, names=names)
     if dry_run:
         yield Text("Nothing was added; without --dry-run it is.")
     if done.left:
