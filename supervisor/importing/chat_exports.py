@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import UTC
 from pathlib import PurePosixPath
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
 from .talk import TIMES, Reading, Talk, objects_in, placed, text_of, words
-
-Messages = TypeVar("Messages", dict[str, Any], list[Any])
 
 #: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
 _SHOWN: Final = ("text", "multimodal_text")
@@ -31,12 +29,11 @@ def is_export(field: str, source: Source, name: str) -> bool:
     return field in source.first(name)
 
 
-def _conversations(log: Reading, name: str, field: str, kind: type[Messages]) -> Iterator[tuple[str, dict[str, Any], Messages]]:
+def _conversations(log: Reading, name: str, field: str, kind: type) -> Iterator[tuple[str, dict[str, Any], Any]]:
     """Yield the place of each conversation of an export, itself and its messages; a value that is none is noted."""
     for n, raw in enumerate(log.source.objects(name)):
-        messages = raw.get(field) if isinstance(raw, dict) else None
-        if isinstance(messages, kind):
-            yield f"{name}#{n}", raw, messages
+        if isinstance(raw, dict) and isinstance(raw.get(field), kind):
+            yield f"{name}#{n}", raw, raw[field]
         else:
             log.unread["conversation"] += 1
 

@@ -53,6 +53,7 @@ _NO_MEMBER: Final = Text("it is a link or an archive, or its name leads elsewher
 #: What mends a file that is damaged.
 _AGAIN: Final = Text("export or copy it again; nothing was added")
 _DAMAGED: Final = Text("it is cut off or damaged")
+_UNPACK: Final = Text("unpack it yourself, look at it, and import the folder; nothing was added")
 
 
 class NotImported(BadFile):
@@ -118,25 +119,18 @@ class Source:
         self.names = tuple(self._members)
 
     def _add_below(self, only: Iterable[str] | None) -> None:
-        names = only
-        if names is None:
-            inside = itertools.islice(entries(self.path), _MOST_MEMBERS + 1)
-            names = [os.path.relpath(entry.path, self.path) for entry in inside]
-        for n, name in enumerate(sorted(names)):
-            if n >= _MOST_MEMBERS:  # one name says that there are more
-                self.left_out[name] = Text("the folder has too many files")
+        inside = (os.path.relpath(entry.path, self.path) for entry in entries(self.path)) if only is None else only
+        names = sorted(itertools.islice(inside, _MOST_MEMBERS + 1))
+        self.left_out |= dict.fromkeys(names[_MOST_MEMBERS:], Text("the folder has too many files"))
+        for name in names[:_MOST_MEMBERS]:
+            path = self.path / name
+            if path.is_symlink():
+                if not is_below(path, self.path):  # else what it leads to is a member itself
+                    self.left_out[name] = _NO_MEMBER
+            elif not path.is_file():
                 continue
-            self._add_inside(name)
-
-    def _add_inside(self, name: str) -> None:
-        path = self.path / name
-        if path.is_symlink():
-            if not is_below(path, self.path):  # else what it leads to is a member itself
-                self.left_out[name] = _NO_MEMBER
-        elif path.is_file():
-            is_named = path.suffix == ".md" or name.encode("utf-8", "ignore").decode() == name  # else a message can't name it
-            if not (is_named and os.access(path, os.R_OK)):
-                self.left_out[name] = Text("it may not be read, or its name is not in UTF-8")
+            elif not os.access(path, os.R_OK) or (path.suffix != ".md" and name.encode("utf-8", "ignore").decode() != name):
+                self.left_out[name] = Text("it may not be read, or its name is not in UTF-8")  # no message can name it
             elif path.suffix.lower() == ".zip":
                 self._open_archive(path, name)
             else:
@@ -158,7 +152,7 @@ class Source:
         self._members = {}
         if not inside or inside[-1].name != LIST:  # the end is missing
             why = Text("it was not made by recalld, or a part of it is missing")
-            self.refused[path.name] = NotImported(path, why, Text("unpack it, and import the folder; nothing was added"))
+            self.refused[path.name] = NotImported(path, why, _UNPACK)
             return
         for member in inside[:-1]:
             if "/".join(parts_of(member.name)) == member.name:
@@ -182,12 +176,10 @@ class Source:
             if is_no_member or len(self._members) >= _MOST_MEMBERS:
                 self.left_out[prefix + info.filename] = _NO_MEMBER
             elif info.flag_bits & 1:
-                mend = Text("unpack it with its password, and import the folder")
-                self.refused[place] = NotImported(path, Text("it is encrypted"), mend)
+                self.refused[place] = NotImported(path, Text("it is encrypted"), _UNPACK)
             elif info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1):
                 why = Text("{name} in it grows more than two hundred times when it is unpacked", name=info.filename)
-                mend = Text("unpack it yourself, look at it, and import the folder; nothing was added")
-                self.refused[place] = NotImported(path, why, mend)
+                self.refused[place] = NotImported(path, why, _UNPACK)
             else:
                 self._members[name] = partial(archive.open, info)
 
@@ -296,10 +288,7 @@ class Source:
     def lines(self, name: str) -> Iterator[tuple[int, Any]]:
         """Yield the number and the value of each line of a file of JSON lines, for a line that is no JSON its error."""
         with self.reading(name), closing(self.open(name)) as file:
-            for number in itertools.count(1):
-                line = file.readline(_LONGEST_LINE)
-                if not line:
-                    return
+            for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
                 try:
                     if line.strip():
                         yield number, parse_json(line)

@@ -1,7 +1,5 @@
 """Each kind of log and export: what is recognised, which messages it has, when and where; and whose words they are."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """An import of a source whose names lead elsewhere, or whose text is in another encoding: nothing is written there, or garbled."""
 
-from __future__ import annotations
-
 import json
 import stat
 import zipfile

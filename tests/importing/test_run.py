@@ -1,7 +1,5 @@
 """An import: what is added, once, in the order of time, whatever happened before and whenever it is killed."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

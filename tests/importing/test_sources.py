@@ -1,7 +1,5 @@
 """Sources: what the supervisor takes in by itself, when, and what it leaves alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
