@@ -50,6 +50,8 @@ HOSTILE = {
     "negative size by a record": before(b"x", record("size", "-512")) + header(),
     "size behind the end": header(size=b"%011o\0" % (1 << 30)),
     "size of 2 ** 88": header(size=b"\x80" + b"\xff" * 11),
+    "records of a petabyte": header(size=b"\x80" + (1 << 50).to_bytes(11), kind=b"x") + header(),
+    "record before a record, on and on": before(b"x", record("path", "a")) * 5_000 + header(),
     "records for all files": before(b"g", record("path", "a")) + header(),
     "record with a length of 0": before(b"x", b"0 path=a\n") + header(),
     "record that ends in itself": before(b"x", b"3 path=a\n") + header(),
