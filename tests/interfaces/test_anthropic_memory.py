@@ -1,6 +1,7 @@
 """Anthropic's memory tool: its commands, what they may not touch, and what is kept."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,16 @@ import pytest
 
 from recalld import AnthropicMemory, Memory
 from recalld.supervisor.interfaces.tools.registry import Reply
+from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.storage.errors import BadRequest
-from tests.anthropic_tool.sequences import comparable, ours
-from tests.world import World, message
+from tests.world import Clock, EventList, UnsyncedDisk, World, at, message
 
 FAMILY = "telegram:group:一家人"
-RECORDED = (Path(__file__).parents[1] / "anthropic_tool" / "recorded.jsonl").read_text(encoding="utf-8").splitlines()
+#: Thirty random sequences of commands, each with what the file-system tool of Anthropic's SDK (2.14.0) answered; none where we refuse,
+#: since no search would find the name, or the file is one of recalld's own.
+RECORDED = Path(__file__).with_name("anthropic_sdk.jsonl").read_text(encoding="utf-8").splitlines()
+#: The size of a folder is the disk's own.
+OF_A_FOLDER = re.compile(r"^[\d.]+[BKMG]\t(?=/memories(?:/|$|(?:/[^/\n]+)*/$))(?!.*\.md$)", re.MULTILINE)
 
 
 @pytest.fixture
@@ -75,10 +80,23 @@ def test_anthropic_memory_sets_no_mark_and_keeps_that_of_the_owner(tool: Anthrop
 
 @pytest.mark.parametrize("number", range(len(RECORDED)))
 def test_anthropic_memory_answers_as_the_official_sdk_did(tmp_path, number):
-    tool = ours(tmp_path / "工作区")
+    clock = Clock(at("2026-01-31T10:00"))
+    world = World.process(tmp_path / "工作区", clock, EventList(clock), Config(), UnsyncedDisk())  # in which nothing lies yet
+    tool = AnthropicMemory(Memory(world.ws, clock=clock))
     for step in json.loads(RECORDED[number]):
-        answer = comparable(tool(step["command"]))
-        assert list(answer) == (step["answer"] or [answer[0], True]), step["command"]
+        answer = tool(step["command"])
+        shown = [OF_A_FOLDER.sub("–\t", answer.text), answer.is_error]
+        assert shown == (step["answer"] or [shown[0], True]), step["command"]
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "text", "after"),
+    [("一\n", 1, "二\n\n", "一\n二\n"), ("一", 0, "\n二", "\n二\n一\n"), ("一\n\n", 2, "", "一\n\n"), ("", 0, "二", "二\n")],
+)
+def test_insert_ends_the_file_as_the_official_sdk_does(tool, world, before, line, text, after):
+    path = world.put("memory/新.md", before)
+    assert not ask(tool, "insert", "/memories/新.md", insert_line=line, insert_text=text).is_error
+    assert path.read_text(encoding="utf-8") == after
 
 
 # ── what it shows and changes ────────────────────────────────────────────────
