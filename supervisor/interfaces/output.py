@@ -76,10 +76,6 @@ _REASONS: Final = {
     "oldest": msgid("the oldest about the same thing"),
     "long": msgid("a long answer, which counts less"),
 }
-#: The days of a week by their numbers in a token of what recurs.
-_WEEKDAYS: Final = dict(
-    zip("1234567", ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"), strict=True)
-)
 
 
 def as_json(value: object) -> str:
@@ -244,7 +240,7 @@ def receipt_text(receipt: Receipt, render: Render = str) -> str:
 
 
 def _receipt_head(receipt: Receipt, render: Render) -> dict[str, str]:
-    words = render([*map(_day_or_word, receipt.terms), *receipt.dates]) or render(Word("nothing"))
+    words = render([*receipt.terms, *receipt.dates]) or render(Word("nothing"))
     cost = render(Text("({how}, {files} files, {ms:.1f} ms)", how=because(receipt.how), files=receipt.files, ms=receipt.ms))
     spent = (
         render(word(name)) + " " + render(Text("{count} of {most} tokens", count=n, most=receipt.budgets.get(name, 0)))
@@ -255,11 +251,6 @@ def _receipt_head(receipt: Receipt, render: Render) -> dict[str, str]:
         head["client"] = f"{receipt.client}  {receipt.project}".rstrip()
     if receipt.unsent:
         head["not sent"] = render(Text("it came too late, and the question went to the model without it"))
-    whole, room = receipt.budgets.get("whole", 0), receipt.budgets.get("memory", 0)
-    if receipt.memory and room < whole:
-        head["small block"] = render(
-            Text("memory has only a part of what is asked, so it gets {room} of the {whole} tokens", room=room, whole=whole)
-        )
     if nowhere := receipt.miss.get("nowhere"):
         head["found nothing"] = render(
             Text("nowhere in memory: {words} (words of one language do not find those of another)", words=nowhere)
@@ -272,27 +263,14 @@ def because(reason: str) -> str:
     kind, _, value = reason.partition(" ")
     match kind:
         case "words:":
-            return Text("words: {words}", words=[*map(_day_or_word, value.split(", "))])
+            return Text("words: {words}", words=value.split(", "))
         case "related:":
-            return Text("related: {words}", words=[*map(_day_or_word, value.split(", "))])
+            return Text("related: {words}", words=value.split(", "))
         case "day":
             return Text("day {label}", label=value)
         case "role":
             return Text("asked for what the {label} said", label=word(value))
     return Text(_REASONS[reason]) if reason in _REASONS else word(reason)
-
-
-def _day_or_word(word: str) -> str:
-    """Return a word of a reason as people read it: what recurs, and the day of a week that a message is about, are tokens."""
-    kind, _, day = word.partition("-")
-    match kind:
-        case "weekly" if day in _WEEKDAYS:
-            return Text("every {weekday}", weekday=Word(_WEEKDAYS[day]))
-        case "monthly":
-            return Text("day {day} of every month", day=day)
-        case "within":
-            return day
-    return word
 
 
 @contextlib.contextmanager

@@ -173,12 +173,6 @@ def test_every_reason_of_a_receipt_is_said_in_plain_words(reason):
     assert HAN.search(chinese(because(reason)))
 
 
-def test_reason_of_a_receipt_says_what_recurs_as_people_do():
-    reason = because("related: weekly-3, monthly-30, within-2026-11-30, push")
-    assert str(reason) == "related: every Wednesday, day 30 of every month, 2026-11-30, push"
-    assert chinese(reason) == "相近的字词：每周三、每月 30 号、2026-11-30、push"
-
-
 def test_sentences_of_a_list_are_in_the_language_of_who_asked():
     why = Text("the worker ended without a result; `recalld worker` shows why")
     assert not re.search("[a-z]{3,} [a-z]{3,} [a-z]{3,}", as_text({"faults": [why], "damage": [{"why": why}]}, chinese))

@@ -173,11 +173,11 @@ def test_memory_get_takes_memory_md_of_openclaw_for_the_long_term_file(memory, w
     }
 
 
-def test_memory_get_cut_in_a_citation_ends_with_the_line_it_shows(world):
+def test_memory_get_cut_ends_with_the_line_it_shows(world):
     memory = configured(remembered(world), "[recall]\nmax_injected_chars = 60\n")
-    answer = tools_of(memory).call("memory_get", {"path": "memory.md#L1,L4-L5"}).data
+    answer = tools_of(memory).call("memory_get", {"path": "memory.md#L3-L5"}).data
     assert answer["text"].endswith(TRUNCATED)
-    assert (answer["startLine"], answer["endLine"]) == (1, 4)
+    assert (answer["startLine"], answer["endLine"]) == (3, 4)
     assert len(answer["text"]) <= 60
 
 
@@ -213,19 +213,12 @@ def test_memory_write_that_replaces_by_a_line_that_is_there_says_both(memory):
     assert again.data["replaced"].startswith(f"{old['line']}@")
 
 
-@pytest.mark.parametrize(
-    ("in_groups", "total", "note"),
-    [
-        ("own", {"total": 1}, "unless the owner marks the line `#shared`."),
-        ("none", {"total": 0}, "which is shown nothing of memory (`recall.in_groups`)."),
-    ],
-)
-def test_memory_write_says_that_a_group_will_not_be_shown_the_line(world, in_groups, total, note):
+@pytest.mark.parametrize(("in_groups", "total"), [("own", {"total": 1}), ("none", {"total": 0})])
+def test_memory_write_says_that_a_group_will_not_be_shown_the_line(world, in_groups, total):
     memory = configured(remembered(world), f'[recall]\nin_groups = "{in_groups}"\n')
     answer = tools_of(memory, session=GROUP).call("memory_write", {"content": "周日去爬山"})
     told = answer.data.pop("note")
-    assert told.startswith("what is written here is not shown in this conversation")
-    assert told.endswith(note)
+    assert told == "what is written here is not shown in this conversation."
     assert answer.text == f"written to memory\n\n{told}"
     assert answer.data == {"path": "memory.md", "new": True, **total}
     alone = tools_of(memory).call("memory_write", {"content": "周日去爬山"})
@@ -249,7 +242,7 @@ def test_memory_write_takes_the_mark_for_groups_off_and_says_so(memory):
     assert (answer.data["note"], note in answer.text) == (note, True)
     assert memory.read(recent=1).lines[0].text.endswith("|周日去爬山")
     in_group = tools_of(memory, session=GROUP).call("memory_write", {"content": "#共享 周一去游泳"})
-    assert "unless the owner marks the line" in in_group.data["note"]
+    assert in_group.data["note"] == "what is written here is not shown in this conversation."
     assert "line" not in in_group.data
     assert tools_of(memory).call("memory_write", {"content": " #shared"}).is_error
 
@@ -292,10 +285,10 @@ def result(snippet, start=1, **more):
 
 @pytest.mark.feature("001.10")
 def test_clamped_keeps_whole_snippets_then_cuts_one_then_stops():
-    given = [result("甲" * 10), result("乙\n丙\n丁" * 10, 5, citation="Source: memory.md#L5-L25"), result("戊")]
+    given = [result("甲" * 10), result("乙\n丙\n丁" * 10, 5), result("戊")]
     kept = clamped(given, Room(10 + 3 + len(TRUNCATED), 10_000))
     assert [one.snippet for one in kept] == ["甲" * 10, f"乙\n丙{TRUNCATED}"]
-    assert (kept[1].start_line, kept[1].end_line, kept[1].citation) == (5, 6, "Source: memory.md#L5-L6")
+    assert (kept[1].start_line, kept[1].end_line) == (5, 6)
     assert clamped(given, Room(None, 10_000)) == tuple(given)
 
 

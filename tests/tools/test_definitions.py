@@ -63,7 +63,7 @@ def test_call_says_that_arguments_are_no_object(tools, arguments):
 #: What a model can do wrong, and what it is told.
 WRONG = {
     "colour: memory_search has no such argument": ("memory_search", {"query": "花生", "colour": "red"}),
-    "session: memory_search does not take it": ("memory_search", {"query": "花生", "session": "x"}),
+    "session: memory_search has no such argument": ("memory_search", {"query": "花生", "session": "x"}),
     "maxResults: it must be a whole number, not bool": ("memory_search", {"query": "花生", "maxResults": True}),
     "maxResults: 0 is not allowed, give 1 or more": ("memory_search", {"query": "花生", "maxResults": 0}),
     "match_mode: 'xor' is not allowed, give or, and": ("memory_search", {"keywords": "花生", "match_mode": "xor"}),

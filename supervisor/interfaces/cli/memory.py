@@ -37,10 +37,9 @@ def write(
     call.opened_made()
     entry = call.perform("write", content=text, source=source, replaces=replaces or "", item=item)
     if not entry.is_shown:
-        from ..tools.definitions import not_shown
+        from ..tools.definitions import NOT_SHOWN
 
-        ws, at = call.opened()
-        note = not_shown(call.caller(at).audience(ws))
+        note = Text(NOT_SHOWN)
         fields = {"path": entry.path, "total": entry.total, "new": entry.is_new, "note": note}
         call.answer(fields, [Text("written to memory."), note])
         return

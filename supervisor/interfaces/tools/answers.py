@@ -196,18 +196,11 @@ def clamped(results: Sequence[MemorySearchResult], room: Room) -> tuple[MemorySe
             text = cut(result.snippet, room)
             if text:
                 end = min(result.end_line, result.start_line + text.count("\n"))
-                kept.append(replace(result, snippet=text, end_line=end, citation=_until(result, end)))
+                kept.append(replace(result, snippet=text, end_line=end))
             break
         kept.append(result)
         room = room.without(result.snippet)
     return tuple(kept)
-
-
-def _until(result: MemorySearchResult, end: int) -> str:
-    if end == result.end_line or not result.citation:
-        return result.citation
-    bare = result.citation.rpartition("#")[0]
-    return f"{bare}#L{result.start_line}" + (f"-L{end}" if end > result.start_line else "")
 
 
 def cut(text: str, room: Room) -> str:

@@ -14,7 +14,6 @@ from typing import Any, Final, Literal, TypeAlias
 from ...operations.codec import checked
 from ...operations.operation import Bounds
 from ...operations.operation import Parameter as Argument
-from ...recall.audience import Audience
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid, template
 
@@ -25,8 +24,8 @@ Kind: TypeAlias = Literal["string", "integer", "number", "array"]
 
 #: The Python type of each kind of JSON.
 _TYPES: Final[Mapping[Kind, Any]] = {"string": str, "integer": int, "number": float, "array": list[str]}
-#: Arguments that the program fixes: a model that could choose them would read other conversations, or write in another's name.
-_FIXED: Final = frozenset({"session", "chat", "channel", "source", "workspace"})
+#: What is said of a line that a group writes and is not shown.
+NOT_SHOWN: Final = msgid("what is written here is not shown in this conversation.")
 #: What is said to a model that marks a line.
 MARK_TAKEN: Final = msgid(
     "the mark was taken off: `#shared` shows a line in groups, `#pin` in every turn, and only the owner sets them."
@@ -95,10 +94,6 @@ class Definition:
         """Return the arguments of a call, without those that are null; BadRequest names a wrong argument."""
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:
-            if name not in known and name in _FIXED:
-                raise BadRequest(
-                    name, Text("{tool} does not take it: whoever starts recalld sets it, never the model", tool=self.name)
-                )
             if name not in known:
                 raise BadRequest(
                     str(name)[:40], Text("{tool} has no such argument, it has {names}", tool=self.name, names=[*known])
@@ -243,12 +238,3 @@ FORGET: Final = Definition(
 DEFINITIONS: Final[Mapping[str, Definition]] = {
     definition.name: definition for definition in (SEARCH, GET, READ, WRITE, DELETE, FORGET)
 }
-
-
-def not_shown(audience: Audience) -> Text:
-    """Return why *audience*, a group, will not be shown what is written there, as a sentence."""
-    return (
-        Text("what is written here is not shown in this conversation, which is shown nothing of memory (`recall.in_groups`).")
-        if audience.in_groups == "none"
-        else Text("what is written here is not shown in this conversation unless the owner marks the line `#shared`.")
-    )

@@ -41,7 +41,7 @@ from .answers import (
     cut,
     share,
 )
-from .definitions import MARK_TAKEN, SEARCH, Language, not_shown
+from .definitions import MARK_TAKEN, NOT_SHOWN, SEARCH, Language
 
 #: Results of a ranked search; 001.
 MAX_RESULTS: Final = 5
@@ -49,7 +49,6 @@ MAX_RESULTS: Final = 5
 RECENT: Final = 10
 _EVERY: Final = 1_000_000_000  # more lines than any file has
 _FORGOTTEN: Final = lazy_re(r"(.+)@[0-9a-f]{8}")
-_CITED: Final = lazy_re(r"L?(\d+)(?:-L?(\d+))?")
 #: What a reference must be.
 _NO_REF: Final = msgid(
     "it must be an id or a number and a digest, such as 42@1f3a9c0d, as a search, a reading or a writing gave it"
@@ -131,7 +130,7 @@ class MemoryTools:
         if result is None:
             bare = path.partition("#")[0]
             return GetAnswer(path=bare, text="", total=self._lines_of(bare, None, 1).total)  # type: ignore[union-attr]
-        return self._got(path, result)
+        return self._got(result)
 
     def memory_read(self, start_line: int | None = None, end_line: int | None = None, recent_count: int = RECENT) -> ReadAnswer:
         """Return the lines of the long-term file from *start_line* to *end_line*, clamped, or its last *recent_count*."""
@@ -160,7 +159,7 @@ class MemoryTools:
         unmarked = without_marks(content)
         entry = self.memory.write(unmarked, self.channel, replaces=replaces, item=item, session=self._session, chat=self._chat)
         if not entry.is_shown:
-            note, saved = self._render(not_shown(self.audience)), self._render(Text("written to memory"))
+            note, saved = self._render(Text(NOT_SHOWN)), self._render(Text("written to memory"))
             return WriteAnswer(path=entry.path, total=entry.total, new=True, note=note, plain=f"{saved}\n\n{note}")
         note = self._render(Text(MARK_TAKEN)) if unmarked != content else ""
         sentences = (entry.sentence(), *entry.sentences_on_replaced(), note)
@@ -278,14 +277,13 @@ class MemoryTools:
                 raise BadRequest(error.field.removeprefix("--"), error.why) from None
             return None
 
-    def _got(self, path: str, result: Lines) -> GetAnswer:
+    def _got(self, result: Lines) -> GetAnswer:
         """Return the lines, clamped; the last line of a cut text is the one with the mark."""
         if not result.text:
             return GetAnswer(path=result.path, text="", total=result.total)
         text = self._fitting(result.text)
-        numbers = _numbers(path, result)
-        end = numbers[min(text.count("\n"), len(numbers) - 1)]
-        return GetAnswer(path=result.path, text=text, start_line=numbers[0], end_line=end, total=result.total)
+        end = result.end if text == result.text else min(result.end, result.start + text.count("\n"))
+        return GetAnswer(path=result.path, text=text, start_line=result.start, end_line=end, total=result.total)
 
     def _long_term(self) -> tuple[str, tuple[Line, ...]]:
         """Return the path of the long-term file, and those of its lines that are not blank and may be shown."""
@@ -332,11 +330,3 @@ class MemoryTools:
 
 def _as_line(line: Line, shown: str) -> LongTermLine:
     return LongTermLine(line=line.number, text=shown.removeprefix(f"[{line.number}] "), digest=line.digest, ref=line.ref)
-
-
-def _numbers(path: str, result: Lines) -> Sequence[int]:
-    cited = path.partition("#")[2]
-    if path.startswith("history.json#") or "," not in cited:
-        return range(result.start, result.end + 1)
-    spans = [(int(first), int(last or first)) for first, last in _CITED.findall(cited)]
-    return [number for first, last in spans for number in range(first, min(last, result.total) + 1)]
