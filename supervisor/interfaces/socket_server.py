@@ -129,7 +129,6 @@ def parse_request(data: bytes) -> Request | None:
 def _listen(state: Path, files: Files) -> tuple[socket.socket, Path]:
     path = state / "socket"
     files.remove(path)  # a killed supervisor left it; this process has the lock now
-    files.remove(state / "socket.path")  # of 0.40 or before, where the path was too long
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         os.fchmod(line.fileno(), 0o600)  # before the path exists; a umask would apply to the whole process

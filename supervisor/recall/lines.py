@@ -77,10 +77,10 @@ class LineReader:
         does not exist, or has nothing that *audience* may see.
         """
         if start < 1:
-            raise BadRequest("--from", Text("lines count from 1"))
+            raise BadRequest("from", Text("lines count from 1"))
         if count is not None and count < 1:
             raise BadRequest(
-                "--lines", Text("{value} is not allowed, give {allowed}", value=count, allowed=Text("{least} or more", least=1))
+                "lines", Text("{value} is not allowed, give {allowed}", value=count, allowed=Text("{least} or more", least=1))
             )
         spans = [(start, None if count is None else start + count - 1)]
         if path.startswith(BY_ID):
@@ -88,7 +88,7 @@ class LineReader:
         bare, _, cited = path.partition("#")
         if cited:
             if (start, count) != (1, None):
-                raise BadRequest("--from", Text("#{cited} says already which lines", cited=cited))
+                raise BadRequest("from", Text("#{cited} says already which lines", cited=cited))
             spans = _cited(cited)
         place = self._resolve(bare) if audience.sees_all else self._resolve_seen(bare, now, audience)
         if digest_in_name(bare):
@@ -199,7 +199,7 @@ def _parts_of(path: str) -> tuple[str, ...]:
 
 def _lines(path: str, lines: Sequence[str], spans: Sequence[tuple[int, int | None]]) -> Lines:
     if spans[-1][0] > max(1, len(lines)):
-        raise BadRequest("--from", Text("{path} has {count} lines", path=path, count=len(lines)))
+        raise BadRequest("from", Text("{path} has {count} lines", path=path, count=len(lines)))
     chosen = [lines[start - 1 : end] for start, end in spans]
     return Lines(path, spans[0][0], spans[-1][0] - 1 + len(chosen[-1]), len(lines), "\n".join(itertools.chain(*chosen)))
 

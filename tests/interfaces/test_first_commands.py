@@ -40,14 +40,6 @@ def test_read_of_a_line_that_is_not_there_says_so(tmp_path: Path, capsys):
     assert run_command(Call([*root, "read", "--start", "1", "--end", "99"], {})) == 0, "a span ends with the file"
 
 
-def test_init_refuses_two_folders(tmp_path: Path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert run_command(Call(["-w", "a", "init", "b"])) == BadRequest.exit_code
-    assert "PATH and -w name two folders" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-    assert run_command(Call(["-w", str(tmp_path / "a"), "init", "a"])) == 0, "one folder, named twice"
-
-
 def test_run_says_that_it_makes_a_workspace_and_commands_how_to(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for said in (f"recalld: there was no workspace at {tmp_path}/my w; a new one was made.\n", ""):

@@ -30,9 +30,6 @@ def init(call: Call, path: Annotated[Path | None, Argument("the folder; the same
     from ...workspace import open_workspace
 
     call.moment()
-    named = call.given_workspace
-    if path and named and path.expanduser().resolve() != named.expanduser().resolve():
-        raise BadRequest("init", Text("PATH and -w name two folders; give one"))
     root = call.root(path)
     is_new = make_workspace(root, os.environ, call.language)
     call.workspace = ws = open_workspace(root, os.environ, utc_now)

@@ -117,19 +117,16 @@ class MemoryTools:
         """
         Return *lines* lines of a memory file from line *start* on: start 40, lines 20 are 40 to 59.
 
-        A missing file, and a start beyond the end, have no text. MEMORY.md, which 001's prompt names, is the long-term file,
-        whatever its name. BadRequest for a file that is not memory.
+        A missing file has no text. MEMORY.md, which 001's prompt names, is the long-term file, whatever its name. BadRequest
+        for a file that is not memory, and a start beyond the end.
         """
         bare, mark, cited = path.partition("#")
         if bare in LONG_TERM and not self._is_there(bare):
             path = f"{self.memory.long_term.path}{mark}{cited}"
         try:
-            result = self._lines_of(path, start, lines)
+            result = self.memory.get(path, 1 if start is None else start, lines, session=self._session, chat=self._chat)
         except NotFound as missing:
             return GetAnswer(path=str(missing.path), text="", total=0)
-        if result is None:
-            bare = path.partition("#")[0]
-            return GetAnswer(path=bare, text="", total=self._lines_of(bare, None, 1).total)  # type: ignore[union-attr]
         return self._got(result)
 
     def memory_read(self, start_line: int | None = None, end_line: int | None = None, recent_count: int = RECENT) -> ReadAnswer:
@@ -266,16 +263,6 @@ class MemoryTools:
             citation=self._citation(f"{path}#L{line.number}"),
             ref=line.ref,
         )
-
-    def _lines_of(self, path: str, start: int | None, count: int | None) -> Lines | None:
-        """Return the lines of a memory file; None if it ends before them."""
-        try:
-            return self.memory.get(path, 1 if start is None else start, count, session=self._session, chat=self._chat)
-        except BadRequest as error:
-            cites_and_counts = "#" in path and (start, count) != (None, None)
-            if error.field != "--from" or cites_and_counts or (start or 1) < 1:
-                raise BadRequest(error.field.removeprefix("--"), error.why) from None
-            return None
 
     def _got(self, result: Lines) -> GetAnswer:
         """Return the lines, clamped; the last line of a cut text is the one with the mark."""
