@@ -46,11 +46,11 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_827, goal=2_100),
     Room("supervisor/importing", most=2_352, goal=1_400),
     Room("supervisor/operations", most=1_705, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_683, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_679, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=2_016, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_972, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
-    Room("supervisor/interfaces", most=1_505, goal=1_500),
+    Room("supervisor/interfaces", most=1_477, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_104,
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_292, goal=48_000)
+ALL: Final = Room("all", most=51_216, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_477, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_455, goal=48_000)
 
 
 def _lines(path: Path) -> int:
