@@ -15,7 +15,6 @@ from ..archive.intake import unwritten
 from ..protocol.message import History, Message
 from ..storage.clock import local
 from ..storage.errors import BadFile
-from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..workspace import Workspace
@@ -126,7 +125,7 @@ class Look:
             try:
                 messages += self.ws.drop_box.parse(path, version) if version else []
             except ValueError as error:
-                why[path.name] = (not_utf8(version.data, path) if version else None) or error.args[0]
+                why[path.name] = error.args[0]
         return messages, why
 
     @cached_property

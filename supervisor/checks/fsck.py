@@ -189,7 +189,7 @@ def _read_files(
 
 
 def _why_damaged(path: Path, data: bytes) -> Text:
-    if why := not_utf8(data, path):
+    if why := not_utf8(data):
         return Text("{name}: {why}", name=path.name, why=why)
     return Text(
         "{name} is no longer whole: its head or its end is missing, or it holds zeros; `recalld fsck --repair`, with the supervisor stopped, has the next run write its messages again",

@@ -62,11 +62,7 @@ def newer_format(look: Look) -> Faults:
 def history(look: Look) -> Faults:
     """Yield why history.json can't be read."""
     if look.no_history:
-        version = look.ws.files.read_stable(look.ws.paths.history)
-        why = not_utf8(version.data, look.ws.paths.history) if version else None
-        yield bad(
-            "history.json can't be read: {why}; `recalld restore` puts it together again.", why=why or look.no_history.why
-        )
+        yield bad("history.json can't be read: {why}; `recalld restore` puts it together again.", why=look.no_history.why)
 
 
 def unread(look: Look) -> Faults:
@@ -245,7 +241,7 @@ def encodings(look: Look) -> Faults:
         with suppress(OSError, Busy):  # what is no file is reported by its reader, or it is being written
             version = ws.files.read_stable(path)
             if version and encoding_of(version.data) != "UTF-8":
-                names[ws.paths.relative(path)] = not_utf8(version.data, path) or Text("it is not UTF-8")
+                names[ws.paths.relative(path)] = not_utf8(version.data) or Text("it is not UTF-8")
     for name, why in sorted(names.items())[:1]:
         yield bad(
             "files are not in UTF-8 and can't be read ({count}), the first is {name}: {why}; save them as UTF-8, or put whole copies in their place.",

@@ -326,8 +326,7 @@ class Source:
 
     def _encoding(self, name: str) -> Text | None:
         """Return which other encoding than UTF-8 a member seems to have, with what converts it; None if that is not known."""
-        place = self._place(name)
-        return not_utf8(self.beginning(name, _MOST_AT_ONCE), place if place.is_file() else None)
+        return not_utf8(self.beginning(name, _MOST_AT_ONCE))
 
     def _refusal(self, name: str, why: Text, mend: Text = _AGAIN) -> NotImported:
         return NotImported(self._place(name), why, mend)

@@ -124,14 +124,10 @@ def restore(memory: Visible) -> RestoreAnswer:
 
 def _refuse_unreadable(ws: Workspace) -> None:
     """Refuse a history.json of which nothing could be restored: it lies there as it was."""
-    from ..storage.lenient_json import not_utf8
-
     try:
         ws.history.read()
     except BadFile as error:
-        version = ws.history.version()
-        why = not_utf8(version.data, ws.paths.history) if version else None
-        raise BadFile(error.path, why or error.why, Text("nothing was restored; correct it, or move it away")) from None
+        raise BadFile(error.path, error.why, Text("nothing was restored; correct it, or move it away")) from None
 
 
 @operation("archive", owner=True, within_s=600.0)

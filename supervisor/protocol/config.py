@@ -143,7 +143,7 @@ def tables(toml: bytes | None, file: str = FILE) -> dict[str, Any]:
     try:
         return tomllib.loads(toml.decode("utf-8-sig"))  # editors on Windows write a BOM
     except UnicodeDecodeError as error:
-        why: str = not_utf8(toml, Path(file)) or Text("it is not UTF-8, from byte {at} on; save it as UTF-8", at=error.start)
+        why: str = not_utf8(toml) or Text("it is not UTF-8, from byte {at} on; save it as UTF-8", at=error.start)
     except (ValueError, RecursionError) as error:
         at = re.search(r"line (\d+), column (\d+)", str(error))  # the rest of what tomllib says has no Chinese
         line, column = at.groups() if at else (toml.count(b"\n") + 1, 1)

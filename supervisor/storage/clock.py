@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Final, TypeAlias
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from ..text.lazy_re import lazy_re
 from .disk import read_outside
@@ -31,9 +31,6 @@ Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 
 #: A clock that moves no more than SMALL was only corrected.
 SMALL: Final = timedelta(hours=1)
-
-#: The zone that an error names where none is like what was given: Beijing's, of which "UTC+8" and "CST" are written most.
-_EXAMPLE: Final = "Asia/Shanghai"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +140,8 @@ def find_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # an unknown name; an absolute path or NUL; a folder such as "Asia"
-        known = available_timezones()
-    if not known:
-        raise BadConfig("archive.timezone", Text("this machine has no time zone data; install the Python package tzdata"))
-    from difflib import get_close_matches
-
-    likely = get_close_matches(name, [name for name in known if "/" in name], n=1)
-    near = likely[0] if likely and "beijing" not in name.lower() else _EXAMPLE  # no zone has the name of Beijing
-    raise BadConfig(
-        "archive.timezone",
-        Text("{name!r} is no known time zone; use an IANA name such as {near}", name=name[:60], near=repr(near)),
-    )
+        why = Text("{name!r} is no known time zone; use an IANA name such as 'Asia/Shanghai'", name=name[:60])
+        raise BadConfig("archive.timezone", why) from None
 
 
 def machine_zone(environ: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:

@@ -308,21 +308,12 @@ def listed(field: str, values: object, of: str) -> list[Any]:
 TEMPORARY: Final = lazy_re(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
 #: Error numbers for missing permission; any other one is a fault of the disk.
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
-#: What the kernel says, by its number.
+#: What the kernel says most often, by its number; the rest is shown in English.
 _SYSTEM: Final = {
     errno.ENOSPC: msgid("No space left on device"),
     errno.EACCES: msgid("Permission denied"),
-    errno.EPERM: msgid("Operation not permitted"),
     errno.EROFS: msgid("Read-only file system"),
     errno.EIO: msgid("Input/output error"),
-    errno.EISDIR: msgid("Is a directory"),
-    errno.ENOTDIR: msgid("Not a directory"),
-    errno.EFBIG: msgid("File too large"),
-    errno.ENAMETOOLONG: msgid("File name too long"),
-    errno.EAGAIN: msgid("Resource temporarily unavailable"),
-    errno.ENOMEM: msgid("Cannot allocate memory"),
-    errno.EMFILE: msgid("Too many open files"),
-    errno.ENOENT: msgid("No such file or directory"),
 }
 #: Error numbers of the kernel, and of RealDisk.read, for a link, folder or pipe in place of a file, or a file too large.
 _NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO})

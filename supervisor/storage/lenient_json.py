@@ -15,8 +15,6 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from itertools import repeat
-from pathlib import Path
-from shlex import quote
 from types import UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -68,23 +66,12 @@ def parse_json(data: bytes) -> Any:
         raise ValueError(not_utf8(data) or why) from None
 
 
-def not_utf8(data: bytes, path: Path | None = None) -> Text | None:
-    """
-    Return in which other encoding the file seems to be, with what converts it; None if that is not known.
-
-    With its *path* that is a command that can be typed in any folder.
-    """
+def not_utf8(data: bytes) -> Text | None:
+    """Return in which other encoding the bytes seem to be, with what converts them; None if that is not known."""
     encoding = encoding_of(data)
     if encoding in {"UTF-8", ""}:
         return None
-    if path is None:
-        return Text("it is {encoding}, not UTF-8 (`iconv -f {encoding} -t UTF-8` converts it)", encoding=encoding)
-    old, new = quote(str(path)), quote(f"{path}.utf8")
-    return Text(
-        "it is {encoding}, not UTF-8 (`{command}` converts it)",
-        encoding=encoding,
-        command=f"iconv -f {encoding} -t UTF-8 {old} > {new} && mv {new} {old}",
-    )
+    return Text("it is {encoding}, not UTF-8 (`iconv -f {encoding} -t UTF-8` converts it)", encoding=encoding)
 
 
 def render_json(value: object) -> bytes:
