@@ -269,8 +269,7 @@ def _file(ws: Workspace, name: str, messages: Mapping[Key, Standing]) -> Wanted:
     keys = {block.key for path in paths for block in blocks_at(ws, path)}
     if keys:
         return Wanted({key: messages[key] for key in keys if key in messages})
-    place = ws.paths.root / name
-    if name in LONG_TERM or ".." in place.parts or place.parent == ws.paths.summaries:
+    if name in LONG_TERM or ".." in name.split("/") or name.startswith("memory/summary/"):
         raise BadRequest(
             "--file",
             Text(
@@ -278,10 +277,9 @@ def _file(ws: Workspace, name: str, messages: Mapping[Key, Standing]) -> Wanted:
                 name=name,
             ),
         )
-    others = [ws.paths.root / folder / name for folder in ("", "memory", "attachments")]
-    inside = (ws.paths.memory, ws.paths.attachments)
-    present = [path for path in (*paths, *others) if ws.files.disk.stat(path) and any(top in path.parents for top in inside)]
-    return Wanted(files=tuple(dict.fromkeys(ws.paths.relative(path) for path in present)))
+    others = (*files_below(ws, ws.paths.memory, ws.paths.summaries), *files_below(ws, ws.paths.attachments))
+    files = (ws.paths.relative(path) for path in others)
+    return Wanted(files=tuple(file for file in files if name in (file, file.partition("/")[2], file.rpartition("/")[2])))
 
 
 # ── traces ───────────────────────────────────────────────────────────────────

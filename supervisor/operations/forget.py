@@ -13,7 +13,7 @@ from ..forgetting.wanted import KINDS, By, Spot, Standing, Wanted, left_alone, r
 from ..storage.clock import local_day, to_wire, within
 from ..storage.control import author
 from ..storage.errors import AlreadyRuns, BadRequest
-from ..storage.texts import Text
+from ..storage.texts import Text, msgid
 from ..text.foreign_text import shortened
 from ..workspace import Workspace
 from .days import period_in
@@ -22,6 +22,19 @@ from .operation import Bounds, Visible, operation
 #: Seconds to wait for a running supervisor, which does it in its next round.
 _WAIT_S: Final = 30.0
 _POLL_S: Final = 0.03
+#: What lies outside of a workspace.
+_OUTSIDE: Final = (
+    msgid(
+        "what other messages say of it in other words, such as the answer to it: look with `recalld search`, and forget it, too"
+    ),
+    msgid("the history of git, if this folder has one: `git filter-repo` takes words out of it"),
+    msgid("what the server of a model has kept"),
+    msgid(
+        "the backups made before: delete them. What is restored from one is cleaned by the list of this workspace, where that is still there"
+    ),
+    msgid("exports, copies of the folder and of its backups, and logs of the clients that recalld was given"),
+    msgid("the free blocks of the disk, until they are written over"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +143,7 @@ def _shown(ws: Workspace, aimed: Wanted, text: str, now: datetime) -> Forgotten:
         lines=tuple(ToForget(line.ref, "", "", shortened(line.text)) for line in aimed.lines),
         files=aimed.files,
         places=places,
-        outside=_outside(ws) if aimed else (),
+        outside=tuple(map(Text, _OUTSIDE)) if aimed else (),
         digest=aimed.digest,
         left=left_alone(ws, aimed, text, {name for place in places for name in place.files}),
     )
@@ -140,26 +153,3 @@ def _to_forget(message: Standing, zone: tzinfo) -> ToForget:
     entry, at = message.entry, message.entry.created_at
     times = (to_wire(at), local_day(at, zone).isoformat()) if at else ("", "")
     return ToForget(message.ref, times[0], entry.role, shortened(entry.text), times[1])
-
-
-def _outside(ws: Workspace) -> tuple[str, ...]:
-    """Return what lies outside: other words for it, git, the model's server, backups, exports, disk."""
-    sentences: list[str] = [
-        Text(
-            "what other messages say of it in other words, such as the answer to it: look with `recalld search`, and forget it, too"
-        )
-    ]
-    if ws.files.disk.stat(ws.paths.root / ".git"):
-        sentences.append(Text("the history of git in this folder: `git filter-repo` takes words out of it"))
-    if not ws.extracting:
-        sentences.append(
-            Text("what the server of the model has kept, {url}", url=ws.config.llm.base_url or ws.config.llm.provider)
-        )
-    return (
-        *sentences,
-        Text(
-            "the backups made before: delete them. What is restored from one is cleaned by the list of this workspace, where that is still there"
-        ),
-        Text("exports, copies of the folder and of its backups, and logs of the clients that recalld was given"),
-        Text("the free blocks of the disk, until they are written over"),
-    )

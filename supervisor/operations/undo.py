@@ -95,21 +95,10 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
 
 
 def _take_summary_back(ws: Workspace, act: Act) -> None:
-    label, place = str(act.fields["period"]), ws.paths.summary(Period(str(act.fields["period"])))
+    place = ws.paths.summary(Period(str(act.fields["period"])))
     version = ws.files.read_stable(place)
     if version is None or version.digest[:DIGEST] != act.fields["digest"]:
         raise BadRequest(act.id, _CHANGED)
-    summaries = ws.memory.summaries()
-    month = summaries.get(Period(label[:7])) if len(label) > len("2026-01") else None
-    of_day = summaries.get(Period(label))
-    if month and of_day and month.sources & of_day.sources and not month.extract:
-        raise BadRequest(
-            act.id,
-            Text(
-                "the summary of {month} was made from it since; undo that first, or `recalld summary redo {month}`",
-                month=label[:7],
-            ),
-        )
     before = ws.files.read_shown(ws.paths.previous / str(act.fields["previous"]))
     if before is None:
         raise BadRequest(act.id, _GONE)
