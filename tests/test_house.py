@@ -28,7 +28,7 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_273, goal=2_300),
-    Room("supervisor/storage", most=2_194, goal=1_900),
+    Room("supervisor/storage", most=2_160, goal=1_900),
     Room("supervisor/protocol", most=4_598, goal=4_100),
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
@@ -39,13 +39,13 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_206,
+        most=1_183,
         goal=950,
     ),
     Room("supervisor/host", most=2_309, goal=2_200),
-    Room("supervisor/checks", most=2_827, goal=2_100),
-    Room("supervisor/importing", most=2_352, goal=1_400),
-    Room("supervisor/operations", most=1_705, goal=1_800),
+    Room("supervisor/checks", most=2_822, goal=2_100),
+    Room("supervisor/importing", most=2_351, goal=1_400),
+    Room("supervisor/operations", most=1_701, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_679, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_972, goal=1_900),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_216, goal=48_000)
+ALL: Final = Room("all", most=51_149, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_455, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_435, goal=48_000)
 
 
 def _lines(path: Path) -> int:
