@@ -148,10 +148,9 @@ class Supervisor:
 
     def _give_sign(self, now_s: float) -> None:
         """Report the state to the service manager from time to time; a poll that gets here shows that no round hangs."""
-        if self._status and (now_s - self._signed_s >= _SIGN_EVERY_S or self._manager.awaits_index):
+        if self._status and now_s - self._signed_s >= _SIGN_EVERY_S:
             self._signed_s = self._steady_s()
-            has_index = self._background is None or self._background.has_index
-            self._manager.round_done(self._status, has_index=has_index)
+            self._manager.round_done(self._status)
 
     # ── working ──────────────────────────────────────────────────────────────
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
@@ -141,7 +139,7 @@ def _nothing(_until_end: Control) -> float:
 
 class Background:
     """
-    The background jobs of *ws*, due by *now_s*; *index_grown* is called while an index is made.
+    The background jobs of *ws*, due by *now_s*.
 
     *turns* answers what waits in inbox.json, in place of making its context ready for an assistant. *steps* are those of other
     jobs, by their names.
@@ -151,7 +149,6 @@ class Background:
         self,
         ws: Workspace,
         clock: Clock,
-        index_grown: Callable[[], None] = lambda: None,
         turns: FileTurns | None = None,
         steps: Mapping[str, Step] = MappingProxyType({}),
         now_s: Callable[[], float] = steady_s,
@@ -159,9 +156,8 @@ class Background:
         self._ws = ws
         self._turns = turns
         self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
-        maker = VectorMaker(ws, clock, lambda: self._updater.has_tried)
-        self._vectors = Job("vectors", maker.step, ws.events.report, _GATHER_S, now_s)
-        self._updater = IndexUpdater(ws, self._vectors.wake, index_grown)
+        self._vectors = Job("vectors", VectorMaker(ws, clock).step, ws.events.report, _GATHER_S, now_s)
+        self._updater = IndexUpdater(ws, self._vectors.wake)
         self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, now_s)
         if ws.meaning:
             ws.meaning.wake = self._vectors.wake
@@ -185,11 +181,6 @@ class Background:
         if name == self._history:
             self._vectors.wake()
 
-    @property
-    def has_index(self) -> bool:
-        """Whether the index was brought up to date once, or could not be."""
-        return self._updater.has_tried
-
     def memory_changed(self) -> None:
         """Update the index: files of memory have changed."""
         self._indexing.wake()
@@ -197,9 +188,8 @@ class Background:
     def check_index(self) -> None:
         """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
-            index, updater = self._ws.index, self._updater
-            is_other = index.damage or index.commit_on_disk() != (index.current_commit or updater.commit)
-            if is_other and not updater.has_failed:  # one that has failed tries again by itself
+            index = self._ws.index
+            if index.damage or index.commit_on_disk() != (index.current_commit or self._updater.commit):
                 self._indexing.wake()
 
 
@@ -211,43 +201,26 @@ def make_vectors(ws: Workspace, clock: Clock, control: Control = UNLIMITED, dead
 
 
 class IndexUpdater:
-    """
-    Keeps the index up to date; a failed update is reported once and tried again.
+    """Keeps the index up to date, and calls *changed* when it has something new; an update that fails is tried again."""
 
-    *changed* is called when the index has something new, *grown* while the index is being built.
-    """
-
-    def __init__(
-        self, ws: Workspace, changed: Callable[[], None] = lambda: None, grown: Callable[[], None] = lambda: None
-    ) -> None:
-        self._ws = ws
-        self._changed = changed
-        self._grown = grown
-        #: Whether a first update has ended, with an index or with a reason why there is none.
-        self.has_tried = False
-        #: Whether the last update failed.
-        self.has_failed = False
+    def __init__(self, ws: Workspace, changed: Callable[[], None] = lambda: None) -> None:
+        self._ws, self._changed = ws, changed
         #: The commit of the last update, also where the index was closed since.
         self.commit = ws.index.current_commit
 
     def step(self, until_end: Control = UNLIMITED) -> float:
         """Update the index; return the seconds until the next step."""
         scope = FaultScope(self._ws.paths.state, raises=())
-        try:
-            scope.attempt("index", lambda: self._update(until_end), None)
-        finally:
-            self.has_tried = True
+        scope.attempt("index", lambda: self._update(until_end), None)
         if until_end.should_stop():
             return 0.0
         why = next(map(str, scope.errors.values()), "")
-        self.has_failed = bool(why)
-        self._ws.events.transition("index_stale", self.has_failed, cleared="index_fresh", why=why)
+        self._ws.events.transition("index_stale", bool(why), cleared="index_fresh", why=why)
         return _RETRY_S if why else _LOOK_EVERY_S
 
     def _update(self, until_end: Control) -> None:
         check_there(self._ws)
-        control = replace(until_end, progress=lambda _what, _done, _total: self._grown())
-        changes = self._ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control)
+        changes = self._ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), until_end)
         self.commit = self._ws.index.current_commit
         if changes.read:
             self._changed()
@@ -256,12 +229,10 @@ class IndexUpdater:
 
 
 class VectorMaker:
-    """Makes vectors at a quarter of a core, once there is an index, and gives the model back when nobody asks for it."""
+    """Makes vectors at a quarter of a core, and gives the model back when nobody asks for it."""
 
-    def __init__(
-        self, ws: Workspace, clock: Clock, has_index: Callable[[], bool], now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._ws, self._clock, self._has_index, self._now = ws, clock, has_index, now
+    def __init__(self, ws: Workspace, clock: Clock, now: Callable[[], float] = steady_s) -> None:
+        self._ws, self._clock, self._now = ws, clock, now
         self._rests_until_s = 0.0
 
     def step(self, until_end: Control) -> float:
@@ -269,8 +240,8 @@ class VectorMaker:
         meaning, began_s = self._ws.meaning, self._now()
         if meaning is None:
             return NEVER_S
-        if not self._has_index() or began_s < self._rests_until_s:
-            return max(_GATHER_S, self._rests_until_s - began_s)
+        if began_s < self._rests_until_s:
+            return self._rests_until_s - began_s
         deadline = within(_MOMENT_S)
         _, why = make_vectors(self._ws, self._clock, until_end, deadline)
         if why:

@@ -1,11 +1,10 @@
 """
 What a service reports: to the service manager that started it that it works, and to its user that it is down, the alarm.
 
-The manager gets sd_notify(3), a datagram of lines on a Unix socket. The supervisor is ready once the first round is over and
-the search index was brought up to date, or could not be. From then on the end of a round, and each file that a long archive run
-writes, feed the watchdog: a supervisor that hangs is killed and started again. An update of the index does not feed it, since
-another thread makes it while the rounds may hang; neither does time alone. A message that can't be sent is dropped, since
-nothing must wait for its reader. `systemctl status` shows the first fault of the last round, or that it runs.
+The manager gets sd_notify(3), a datagram of lines on a Unix socket. The supervisor is ready once the first round is over. From
+then on the end of a round, and each file that a long archive run writes, feed the watchdog: a supervisor that hangs is killed
+and started again. Time alone does not feed it. A message that can't be sent is dropped, since nothing must wait for its reader.
+`systemctl status` shows the first fault of the last round, or that it runs.
 
 The alarm is a script for /bin/sh, which a unit of its own starts. A disk, the Python of the service or the whole workspace may
 be gone by then, so a folder that only the user can read has all that it needs: `care.on_trouble`, sentences in the workspace's
@@ -73,35 +72,20 @@ class ServiceManager:
 
     def work_done(self) -> None:
         """Report progress of a round: it gives the start more time or, later, feeds the watchdog. At most once a second."""
-        self._sign("WATCHDOG=1" if self._is_ready else _MORE_TIME)
+        now = self._steady_s()
+        if now - self._signed_s >= _SIGN_EVERY_S:
+            self._signed_s = now
+            self._send("WATCHDOG=1" if self._is_ready else _MORE_TIME)
 
-    def index_grown(self) -> None:
-        """Report progress of the index: it gives the start more time. Later it does nothing, since the rounds may hang."""
-        if not self._is_ready:
-            self._sign(_MORE_TIME)
-
-    def round_done(self, status: str, *, has_index: bool) -> None:
-        """Report the end of a round: feed the watchdog and show *status*; ready from the first round with *has_index*."""
-        lines = ["WATCHDOG=1", f"STATUS={' '.join(status.split())[:_STATUS_CHARS]}"]
-        if has_index and not self._is_ready:
-            self._is_ready = True
-            lines.insert(0, "READY=1")
-        self._send(*lines)
-
-    @property
-    def awaits_index(self) -> bool:
-        """Whether only the first index is missing until it is ready."""
-        return bool(self._address) and not self._is_ready
+    def round_done(self, status: str) -> None:
+        """Report the end of a round: feed the watchdog and show *status*; ready from the first one."""
+        ready = () if self._is_ready else ("READY=1",)
+        self._is_ready = True
+        self._send(*ready, "WATCHDOG=1", f"STATUS={' '.join(status.split())[:_STATUS_CHARS]}")
 
     def stopping(self) -> None:
         """Report that the supervisor ends after its current step."""
         self._send("STOPPING=1", "STATUS=ending after the current step")
-
-    def _sign(self, line: str) -> None:
-        now = self._steady_s()
-        if now - self._signed_s >= _SIGN_EVERY_S:
-            self._signed_s = now
-            self._send(line)
 
     def _send(self, *lines: str) -> None:
         if not self._address:

@@ -102,7 +102,7 @@ def _supervisor(
         from ..importing.sources import step_of
 
         steps["sources"] = step_of(ws, clock)
-    background = Background(ws, clock, manager.index_grown, turns, steps)
+    background = Background(ws, clock, turns, steps)
     return Supervisor(ws, clock, workers, background=background, config=watch, manager=manager, check_lock=check_lock)
 
 

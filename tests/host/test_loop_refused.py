@@ -143,7 +143,6 @@ class Life:
 
     # ── the background jobs, which see each pass go by ──────────────────────
 
-    has_index = True
     jobs = ()
 
     def start(self) -> None: ...

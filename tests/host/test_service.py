@@ -66,39 +66,24 @@ def listening(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Listen
     made.close()
 
 
-def test_manager_is_ready_when_the_index_is_done_with(listening):
-    manager = ServiceManager(listening.address)
-    manager.round_done("1 pending", has_index=False)
-    assert listening.next() == ["WATCHDOG=1", "STATUS=1 pending"]
-    assert manager.awaits_index
-    manager.index_grown()
-    assert listening.next() == ["EXTEND_TIMEOUT_USEC=60000000"]
-    manager.round_done("0 pending", has_index=True)
-    assert listening.next() == ["READY=1", "WATCHDOG=1", "STATUS=0 pending"]
-    manager.index_grown()
-    assert listening.is_empty(), "an update of the index is no round"
-    manager.round_done("0 pending", has_index=True)
-    assert listening.next() == ["WATCHDOG=1", "STATUS=0 pending"]
-
-
 def test_manager_asks_for_more_time_until_it_is_ready_and_then_feeds(listening):
     now = [0.0]
     manager = ServiceManager(listening.address, lambda: now[0])
     for now[0] in (0.0, 0.5, 1.0):
         manager.work_done()
     assert [listening.next(), listening.next()] == [["EXTEND_TIMEOUT_USEC=60000000"]] * 2
-    manager.round_done("", has_index=True)
+    manager.round_done("running")
     now[0] = 2.0
     manager.work_done()
-    assert [listening.next()[0], listening.next()] == ["READY=1", ["WATCHDOG=1"]]
+    assert listening.next() == ["READY=1", "WATCHDOG=1", "STATUS=running"]
+    assert listening.next() == ["WATCHDOG=1"]
 
 
 @pytest.mark.parametrize("address", ["", "/nowhere/notify", "@nobody-listens"])
 def test_manager_that_is_not_there_stops_nothing(address):
     manager = ServiceManager(address)
-    assert manager.awaits_index == bool(address)
     manager.work_done()
-    manager.round_done("1 pending", has_index=True)
+    manager.round_done("1 pending")
     manager.stopping()
 
 
@@ -106,7 +91,7 @@ def test_manager_that_does_not_read_is_not_waited_for(tmp_path):
     listening = Listening(str(tmp_path / "notify"))
     manager = ServiceManager(listening.address)
     for _ in range(2000):  # far more than the socket holds
-        manager.round_done("x" * 200, has_index=True)
+        manager.round_done("x" * 200)
     listening.close()
 
 

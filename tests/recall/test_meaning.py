@@ -182,7 +182,7 @@ def test_a_deadline_ends_the_making_and_the_next_call_goes_on(ready):
 def test_the_maker_rests_three_times_as_long_as_it_works(ready, monkeypatch):
     shutil.rmtree(ready.root / ".recalld/vectors")
     readings_s = [10.0, 12.0, 13.0]  # it begins, it ends, it is woken a second later
-    maker = VectorMaker(supervise(ready).ws, ready.clock, lambda: True, now=lambda: readings_s.pop(0))
+    maker = VectorMaker(supervise(ready).ws, ready.clock, now=lambda: readings_s.pop(0))
     monkeypatch.setattr("recalld.supervisor.host.jobs._MOMENT_S", 0.0)
     assert maker.step(UNLIMITED) == 6.0
     made = vectors(ready)
@@ -193,18 +193,12 @@ def test_the_maker_rests_three_times_as_long_as_it_works(ready, monkeypatch):
 def test_a_supervisor_loads_the_model_though_no_vector_lacks(ready, unloaded):
     world = supervise(ready)
     world.ws.meaning.is_wanted = True
-    VectorMaker(world.ws, world.clock, lambda: True).step(UNLIMITED)
+    VectorMaker(world.ws, world.clock).step(UNLIMITED)
     assert world.search(QUESTION).how == "hybrid"
 
 
 def test_a_supervisor_of_an_empty_memory_loads_no_model(tmp_path, unloaded):
     world = supervise(World(tmp_path, at("2026-01-31T10:00"), WITHOUT_MODEL))
     world.ws.meaning.is_wanted = True
-    VectorMaker(world.ws, world.clock, lambda: True).step(UNLIMITED)
-    assert embedders._LOADED == {}
-
-
-def test_the_maker_waits_for_the_index(ready, unloaded):
-    maker = VectorMaker(ready.ws, ready.clock, lambda: False)
-    assert maker.step(UNLIMITED) > 0
+    VectorMaker(world.ws, world.clock).step(UNLIMITED)
     assert embedders._LOADED == {}
