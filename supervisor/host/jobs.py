@@ -81,9 +81,9 @@ class Job:
             self._changed.notify()
 
     def end(self) -> None:
-        """Stop running it; the running step ends early where it can, and what it works on is let go at once."""
+        """Stop running it; the running step ends early where it can."""
         with self._changed:
-            self._is_over, self._step = True, _nothing
+            self._is_over = True
             self._changed.notify()
 
     def run_due(self) -> bool:
@@ -128,10 +128,6 @@ def end_all(jobs: Collection[Job], within_s: float) -> None:
     deadline = within(within_s)
     for job in jobs:
         job.join(deadline.left_s)
-
-
-def _nothing(_until_end: Control) -> float:
-    return NEVER_S
 
 
 # ── those that keep recall ready ─────────────────────────────────────────────

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Final
 
 from ..protocol.task import AskedTask, Result, parse_result, render_task
 from ..storage.clock import Clock, to_wire, within
-from ..storage.control import ErrorCollector
 from ..storage.errors import BadConfig, NoProcess, NoSummary, why_refused
 from ..storage.texts import Text
 from ..text.language import Language
@@ -44,8 +43,6 @@ _LONGEST_S: Final = 60.0
 _CLAIM_S: Final = 2.0
 #: Seconds after which a worker without work ends.
 _ASKED_IDLE_S: Final = 1
-#: How many workers in a row may end without having claimed the task: each was killed, or has another model configured.
-_MAX_DEATHS: Final = 3
 #: Seconds until a worker that was told to end is killed.
 _KILLED_AFTER_S: Final = 3.0
 #: The beginning of each sentence that a worker prints.
@@ -98,21 +95,18 @@ class Workers:
             self._child = _start(self._ws.paths.root, *idle, environ={**os.environ, **now})
 
     def watch_leases(self) -> None:
-        """Requeue every claimed task that had no heartbeat for the length of the lease; raises the first error at the end."""
+        """Requeue every claimed task that had no heartbeat for the length of the lease."""
         lease_s = self._ws.config.worker.lease.total_seconds()
         now = time.monotonic()
         claimed = self._ws.task_queue.claimed()
         self._beats = {name: self._beats.get(name, (0, now)) for name in claimed}
-        each = ErrorCollector()
         for name, beat in claimed.items():
             last, since = self._beats[name]
             if beat != last:
                 self._beats[name] = (beat, now)
             elif now - since > lease_s:
-                with each:  # the next call tries again
-                    self._ws.task_queue.requeue(name)
-                    self._ws.events.emit("task_put_back", tasks=1)
-        each.raise_first()
+                self._ws.task_queue.requeue(name)
+                self._ws.events.emit("task_put_back", tasks=1)
 
     def stop(self) -> None:
         """End this supervisor's worker, which requeues its task."""
@@ -148,20 +142,14 @@ class AskedWorker:
     def __init__(self, ws: Workspace, idle_s: float = _ASKED_IDLE_S) -> None:
         self._ws, self._idle_s = ws, idle_s
         self._child: subprocess.Popen[bytes] | None = None
-        self._deaths = 0
         self._patience = within(_CLAIM_S)
 
     def ensure(self, *, is_claimed: bool) -> None:
         """Start a worker if none runs, or none claims the task; NoSummary with the worker's own sentence if it can't work."""
-        if is_claimed:
-            self._patience, self._deaths = within(_CLAIM_S), 0
         if self._ws.config.pool.url:  # its courier sees to it, in the supervisor
-            if self._patience.is_over and not is_claimed:
-                raise NoSummary(
-                    Text("no supervisor brings tasks to the pool, or the pool takes none; `recalld pool status` shows it"),
-                    "provider",
-                )
             return
+        if is_claimed:
+            self._patience = within(_CLAIM_S)
         if self._child and self._child.poll() is not None:
             self._bury(self._child)
         if self._child is None and (not any_worker(self._ws) or self._patience.is_over):
@@ -178,15 +166,12 @@ class AskedWorker:
             self._child = None
 
     def _bury(self, child: subprocess.Popen[bytes]) -> None:
-        """Raise NoSummary after a worker that reports why it can't work, or after a few that end without a word."""
+        """Raise NoSummary after a worker that could not work, or was killed."""
         self._child = None
         _, errors = child.communicate()
-        sentence = _sentence(errors)
-        self._deaths += 1
-        if child.returncode > 0 and sentence:
-            raise NoSummary(sentence.rstrip("."), "provider")
-        if self._deaths >= _MAX_DEATHS:
-            raise NoSummary(Text("the worker ended without a result; `recalld worker` shows why"), "provider")
+        if child.returncode:
+            why = _sentence(errors).rstrip(".") or Text("the worker ended without a result; `recalld worker` shows why")
+            raise NoSummary(why, "provider")
 
 
 @dataclass(frozen=True, slots=True)
