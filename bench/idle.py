@@ -5,8 +5,8 @@ What the supervisor costs while nothing happens: processor time an hour, and mem
     python -m bench.idle --sample                              after the first archive run of the sample conversation
     python -m bench.idle --messages 100000 --seconds 1800      made-up talk in dated files
 
-It is observed once it rests: when it has taken less than 5 ms of processor a second, three times in a row, and has closed its
-index, which is five minutes after the last use. An hour is extrapolated from what was seen.
+It is observed once it rests: when it has taken less than 5 ms of processor a second, three times in a row. An hour is
+extrapolated from what was seen.
 """
 
 from __future__ import annotations
@@ -36,15 +36,10 @@ def cpu_s(pid: int) -> float:
     return sum(int(path.read_text().split()[0]) for path in threads) / 1e9 if len(threads) > 1 else int(fields[0]) / 1e9
 
 
-def has_index(pid: int) -> bool:
-    """Whether the process has an index open: a thread of tantivy's watches each."""
-    return any("tantivy" in Path(f"/proc/{pid}/task/{one}/comm").read_text() for one in os.listdir(f"/proc/{pid}/task"))
-
-
 def await_rest(pid: int) -> None:
-    """Wait until the process has nothing to do any more, and no index open."""
+    """Wait until the process has nothing to do any more."""
     ends, before, quiet = time.monotonic() + PATIENCE_S, cpu_s(pid), 0
-    while (quiet < TIMES or has_index(pid)) and time.monotonic() < ends:
+    while quiet < TIMES and time.monotonic() < ends:
         time.sleep(1)
         now = cpu_s(pid)
         quiet, before = (quiet + 1 if now - before < REST_S else 0), now

@@ -3,7 +3,7 @@ The supervisor of one open workspace, which does a round when something has chan
 
 `Supervisor.poll` checks with a few stats whether there is anything to do; `work` does it. A step that fails ends nothing: its
 error is reported with those of the next round, which tries the step again. Both are called in the job of the rounds, sooner
-after a file event. Each background job has a thread of its own, and a supervisor at rest gives back what it needs not.
+after a file event. Each background job has a thread of its own.
 
 Between two rounds everything is in the files, except the wait after the clock was set. A clock that is set ahead makes days
 look old and waits look over: days that have not ended would be summarised and paid for, and nothing can undo that. So for a
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -27,7 +26,6 @@ from ..storage.clock import SMALL, Clock, steady_s
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
 from ..storage.errors import Busy, SupervisorError, as_supervisor_error
-from ..storage.process import give_back_memory
 from ..workspace import Workspace
 from . import watcher
 from .jobs import NEVER_S, Background, Job, end_all
@@ -46,9 +44,6 @@ _SIGN_EVERY_S: Final = 30.0
 _TREE_REST: Final = 500
 _TREE_REST_MOST_S: Final = 60.0
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
-#: Seconds after which an index that nobody has used is closed. The next question opens it again in some milliseconds; open, a
-#: thread of tantivy's reads a file twice a second, for as long as nothing happens.
-INDEX_REST_S: Final = 300.0
 #: Seconds in which, after the beginning of a round, changes are gathered for one look.
 _GATHER_S: Final = 1.0
 #: Seconds to wait for all jobs together at the end.
@@ -300,12 +295,4 @@ class Supervisor:
             self._ending.set()
         if self._ending.is_set():
             return NEVER_S
-        self._close_unused_index()
         return 0.0 if self._wants_round else self.ws.config.care.poll.total_seconds()
-
-    def _close_unused_index(self) -> None:
-        """Close an index that nobody has used for a while, and give freed memory back to the system."""
-        index = self.ws.index
-        if index.is_readable and index.used_s < time.monotonic() - INDEX_REST_S:
-            index.close()
-            give_back_memory()

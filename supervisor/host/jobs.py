@@ -153,8 +153,7 @@ class Background:
         self._turns = turns
         self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
         self._vectors = Job("vectors", VectorMaker(ws, clock).step, ws.events.report, _GATHER_S, now_s)
-        self._updater = IndexUpdater(ws, self._vectors.wake)
-        self._indexing = Job("index", self._updater.step, ws.events.report, _GATHER_S, now_s)
+        self._indexing = Job("index", IndexUpdater(ws, self._vectors.wake).step, ws.events.report, _GATHER_S, now_s)
         if ws.meaning:
             ws.meaning.wake = self._vectors.wake
             ws.meaning.is_wanted = True  # the first question of a supervisor is by meaning, too
@@ -185,7 +184,8 @@ class Background:
         """Update the index if a search has found it damaged, or somebody has deleted or replaced it on disk."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
             index = self._ws.index
-            if index.damage or index.commit_on_disk() != (index.current_commit or self._updater.commit):
+            commit = index.commit_on_disk()
+            if index.damage or commit is None or commit != index.current_commit:
                 self._indexing.wake()
 
 
@@ -201,8 +201,6 @@ class IndexUpdater:
 
     def __init__(self, ws: Workspace, changed: Callable[[], None] = lambda: None) -> None:
         self._ws, self._changed = ws, changed
-        #: The commit of the last update, also where the index was closed since.
-        self.commit = ws.index.current_commit
 
     def step(self, until_end: Control = UNLIMITED) -> float:
         """Update the index; return the seconds until the next step."""
@@ -217,7 +215,6 @@ class IndexUpdater:
     def _update(self, until_end: Control) -> None:
         check_there(self._ws)
         changes = self._ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), until_end)
-        self.commit = self._ws.index.current_commit
         if changes.read:
             self._changed()
         if changes.shared:

@@ -85,8 +85,7 @@ class Round:
     seen: int = 0
     archived: int = 0
     summaries: int = 0
-    extracts: int = 0  # that stand while a model is waited for, or since none is asked
-    submitted: int = 0
+    begun: int = 0  # summaries whose task was submitted, or which stand as extracts
     trimmed: int = 0
     unfinished: int = 0
     errors: dict[str, SupervisorError] = field(default_factory=dict)
@@ -94,7 +93,7 @@ class Round:
     @property
     def did(self) -> int:
         """The sum of the counts; 0 if nothing was due."""
-        return self.seen + self.archived + self.summaries + self.extracts + self.submitted + self.trimmed
+        return self.seen + self.archived + self.summaries + self.begun + self.trimmed
 
     @property
     def may_leave_more(self) -> bool:
@@ -110,8 +109,7 @@ class Round:
         self.seen += other.seen
         self.archived += other.archived
         self.summaries += other.summaries
-        self.extracts += other.extracts
-        self.submitted += other.submitted
+        self.begun += other.begun
         self.trimmed += other.trimmed
         self.errors = other.errors
 
@@ -162,10 +160,8 @@ def _run_steps(ws: Workspace, now: datetime, control: Control, *, everything: bo
     done.archived = run_step("archive", lambda: _archive_due(ws, now, control, everything=everything), 0)
     run_step("groups", lambda: ws.groups.keep(now), None)
     if ageing:
-        done.extracts = run_step(
-            "extracts", lambda: write_extracts(now, memory=ws.memory, use=ws.model_use, control=control), 0
-        )
-        done.submitted = run_step("roll-up", lambda: submit(ws, now), 0)
+        done.begun = run_step("extracts", lambda: write_extracts(now, memory=ws.memory, use=ws.model_use, control=control), 0)
+        done.begun += run_step("roll-up", lambda: submit(ws, now), 0)
     run_step("settle", lambda: reconcile_flags(ws, now), None)
     run_step("deletions", ws.deletions.record, None)
     run_step("deletions", ws.deletions.drop_summaries, 0)

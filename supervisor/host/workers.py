@@ -22,7 +22,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -174,29 +173,22 @@ class AskedWorker:
             raise NoSummary(why, "provider")
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerAnswer:
-    """What a worker made of one task: a *result*, or the *sentence* with which it ended, and its exit code."""
-
-    result: Result | None = None
-    sentence: str = ""
-    exit_code: int = 0
-
-
 def ask_worker(
     root: Path, task: AskedTask, wait_s: float, environ: Mapping[str, str], language: Language = "en"
-) -> WorkerAnswer:
-    """Have a worker of its own do the task, which is in no queue, for at most *wait_s* seconds."""
+) -> Result | tuple[str, int]:
+    """
+    Have a worker of its own do the task, which is in no queue, for at most *wait_s* seconds.
+
+    Returns its result, or the sentence with which it ended, and its exit code.
+    """
     command = [*worker_command(root), "--task", "--language", language]
     try:
         process = subprocess.run(
             command, input=render_task(task), env=dict(environ), capture_output=True, check=False, timeout=wait_s
         )
     except subprocess.TimeoutExpired:
-        return WorkerAnswer(None, Text("the server did not answer in time"), 69)
-    if process.returncode:
-        return WorkerAnswer(None, _sentence(process.stderr), process.returncode)
-    return WorkerAnswer(parse_result(process.stdout))
+        return Text("the server did not answer in time"), 69
+    return (_sentence(process.stderr), process.returncode) if process.returncode else parse_result(process.stdout)
 
 
 def _sentence(errors: bytes) -> str:

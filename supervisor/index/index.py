@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
@@ -79,8 +78,6 @@ class Index:
         self._documents = partial(documents, files, paths, zone)
         #: Held while the view is replaced, but not while a commit is made.
         self._changing = threading.RLock()
-        #: When the index was last opened, searched or updated, by the monotonic clock.
-        self.used_s = float("-inf")
         #: The commit that is damaged, or was made by another version; it is not opened again.
         self._damaged: Stat | None = None
         #: Files that the last scan could not read, by path with the reason: they are not searched as they are now.
@@ -281,7 +278,6 @@ class Index:
 
         The view that is open stays: its files may be deleted, but this process still has them open.
         """
-        self.used_s = time.monotonic()
         with self._changing:
             for _ in range(_OPENINGS):
                 stat, view = self.commit_on_disk(), self._view

@@ -121,6 +121,6 @@ def test_supervisor_begins_no_summary_in_quiet_hours_but_archives(world):
     supervisor = world.supervisor()
     world.write([message_on("2026-01-10"), message_on("2026-01-30")])
     done = supervisor.tick(world.clock())
-    assert (done.archived, done.submitted) == (2, 0)
+    assert (done.archived, done.begun) == (2, 0)
     world.forward(hours=1)
-    assert supervisor.tick(world.clock()).submitted == 1
+    assert supervisor.tick(world.clock()).begun == 1

@@ -1,4 +1,4 @@
-"""The host of a workspace: it looks where something may have changed, has rounds done, and gives back what nobody uses."""
+"""The host of a workspace: it looks where something may have changed, and has rounds done."""
 
 from __future__ import annotations
 
@@ -23,13 +23,10 @@ from tests.world import IN_SHANGHAI, Diarist, FaultyDisk, UnsyncedDisk, at, mess
 TOML = f"[archive]\n{IN_SHANGHAI}\nexchange_wait = '0s'\n"
 
 
-def look(host: Supervisor) -> int:
-    """Run the jobs that are due until none is, and return how many steps of the background jobs ran."""
-    rounds, *background = host.jobs
-    ran = 0
-    while rounds.run_due() + (did := sum(job.run_due() for job in background)):
-        ran += did
-    return ran
+def look(host: Supervisor) -> None:
+    """Run the jobs that are due until none is."""
+    while sum(job.run_due() for job in host.jobs):
+        pass
 
 
 class Hosted:
@@ -54,13 +51,11 @@ class Hosted:
         ):
             yield host
 
-    def rest(self, host: Supervisor) -> int:
-        """Let it look and work for some seconds; returns how many steps of the background jobs ran."""
-        ran = 0
+    def rest(self, host: Supervisor) -> None:
+        """Let it look and work for some seconds."""
         for _ in range(12):
             self.clock.forward(seconds=1)
-            ran += look(host)
-        return ran
+            look(host)
 
     def say(self, text: str = "我对花生过敏。") -> None:
         self.world.add(message("m0", "2026-01-31T09:00", text))
@@ -198,16 +193,3 @@ def test_host_gathers_for_a_second_what_follows_a_change(told, monkeypatch):
             assert host.jobs[1].run_due(), "an input is answered at once"
             told.clock.forward(seconds=0.125)
     assert [(moment - began).total_seconds() for moment in rounds] == [0, 1, 2]
-
-
-def test_host_closes_an_index_that_nobody_uses_until_the_next_search(hosted, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.host.daemon.INDEX_REST_S", 0.0)
-    with hosted.host() as host:
-        hosted.say("电钢琴在阁楼上。")
-        hosted.clock.forward(hours=6)
-        hosted.rest(host)
-        ws = host.ws
-        for _ in range(2):
-            assert hosted.rest(host) == 0, "a closed index is no lost index: no job makes it again"
-            assert not ws.index.is_readable
-            assert [hit.unit.text for hit in ws.searcher.search("电钢琴", hosted.clock()).hits] == ["电钢琴在阁楼上。"]

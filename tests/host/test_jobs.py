@@ -164,7 +164,7 @@ def test_background_look_wakes_the_index_job_for_a_replaced_index(filled, monkey
     filled.another(filled.events).refresh()
     background.check_index()
     assert woken == ["index"]
-    background._updater.step()
+    filled.index_updater().step()
     background.check_index()
     assert woken == ["index"]
     match harm:
@@ -176,7 +176,7 @@ def test_background_look_wakes_the_index_job_for_a_replaced_index(filled, monkey
             filled.another(filled.events).refresh(rebuild=True)
     background.check_index()
     assert woken == ["index", "index"]
-    background._updater.step()
+    filled.index_updater().step()
     background.check_index()
     assert (index / "meta.json").stat().st_size > 100
     assert len(filled.events.of("index_damaged")) == (0 if harm == "made by another" else 1)

@@ -194,10 +194,10 @@ def model_test(call: Call) -> int:
     ws.files.make_folder(ws.paths.state)
     # only a worker asks models, so its error here is the one that a summary would meet
     task = AskedTask(id="model-test", kind="model-test", prompt=_QUESTION)
-    reply = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
-    if reply.result is None:
-        return call.say(reply.sentence, reply.exit_code)
-    result, is_answer = reply.result, reply.result.status == "done"
+    result = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
+    if isinstance(result, tuple):
+        return call.say(*result)
+    is_answer = result.status == "done"
     outcome = {"answer": result.text} if is_answer else {"error": result.error}
     fields = {"model": result.model, "seconds": f"{result.duration_ms / 1000:.1f}", **outcome}
     if not is_answer:
