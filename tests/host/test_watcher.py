@@ -153,7 +153,7 @@ def test_run_uses_a_changed_configuration_and_keeps_it_when_wrong(tmp_path):
     before = toml.read_text(encoding="utf-8").replace("[archive]\n", '[archive]\nexchange_wait = "0s"\n')
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    before = before.replace("[serve]\n", f"[serve]\nport = {port}\n")
+    before += f"[serve]\nport = {port}\n"
     toml.write_text(before, encoding="utf-8")
 
     def logged(event: str) -> int:
