@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_440, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_436, goal=8_000),
     Room("supervisor/longterm", most=997, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_427, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
@@ -42,7 +42,7 @@ ROOMS: Final = (
         most=1_183,
         goal=950,
     ),
-    Room("supervisor/host", most=2_309, goal=2_200),
+    Room("supervisor/host", most=2_216, goal=2_200),
     Room("supervisor/checks", most=2_822, goal=2_100),
     Room("supervisor/importing", most=2_351, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_149, goal=48_000)
+ALL: Final = Room("all", most=51_052, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_435, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_395, goal=48_000)
 
 
 def _lines(path: Path) -> int:
