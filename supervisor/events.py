@@ -95,7 +95,6 @@ EVENTS: Final[Mapping[str, str]] = {
     "replies_spent": msgid("the calls for answers of the day are used up; inputs wait for tomorrow"),
     "looked_further": msgid("a second message followed an answer that was not enough"),
     "inbox_invalid": msgid("inbox.json can't be read; no context is prepared until it can"),
-    "index_made": msgid("the index was built: there was none"),
     "index_damaged": msgid("the index can't be read; the turn goes on, and the index is rebuilt"),
     "file_unread": msgid("files of memory can't be read or are too large; they are not searched"),
     "recall_failed": msgid("a turn got less memory than there is, or none: something could not be read, or it took too long"),

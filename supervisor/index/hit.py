@@ -147,16 +147,6 @@ class Hit:
         return replace(self, score=score, parts=self.parts.reaching(score, part))
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The hits of the index; without hits, the words of the request that no passage has."""
-
-    hits: tuple[Hit, ...] = ()  # best first
-    nowhere: tuple[str, ...] = ()
-    is_strong: bool = True  # a passage has enough of what is asked for (index/ranking)
-    evidence: float = 1.0  # how much memory has of it: the part of the budget for the block
-
-
 class Nearness(Protocol):
     """How near the passages of memory come to a question by meaning."""
 
@@ -189,7 +179,6 @@ class SearchResult:
     role: str = ""  # whose words it asks for
     files: int = 0  # how many were searched
     pinned: tuple[Passage, ...] = ()  # lines of memory.md, newest first, for the turn of an input, whatever was found
-    is_strong: bool = True  # a passage has enough of what is asked for
     evidence: float = 1.0  # how much memory has of it: the part of the budget for the block
     unfiled: int = 0  # how many messages were searched that no file holds yet
     skipped: tuple[Passage, ...] = ()  # messages that no file holds yet, left out as the question itself

@@ -32,7 +32,7 @@ from .chunking import VERSION as CUT
 from .documents import CONTEXT_WIDTHS, documents
 from .engine import LIST, Engine, Writing
 from .engine import VERSION as SCHEMA
-from .hit import Answer
+from .hit import SearchResult
 from .manifest import (
     Changes,
     Group,
@@ -212,16 +212,14 @@ class Index:
         before = view.manifest if view else replace(was.manifest, groups={})
         scanned = seen[1] if seen and seen[0] is view else self._scan(before.files)
         unread: dict[str, str] = {}
-        was_whole = view is not None and not view.unmade
         if rebuild or not view or view.is_ahead or scanned.files != before.files or view.unmade:
             after = Manifest(VERSION, scanned.files, {} if rebuild else before.groups)
             unread = self._commit(view, after, control, for_s, clear=rebuild)
         self.unread = {**scanned.unread, **unread}
         read = files_read({} if rebuild else before.files, scanned.files)
-        is_new = not rebuilt and not was_whole and not self._view.unmade
         why = (self.damage or "it was made by another version, or a part of it is gone") if rebuilt else ""
         self.damage = ""
-        return Changes(read, new=is_new, rebuilt=rebuilt, damage=why, unread=self.unread)
+        return Changes(read, rebuilt=rebuilt, damage=why, unread=self.unread)
 
     def _commit(self, view: View | None, after: Manifest, control: Control, for_s: float, *, clear: bool) -> dict[str, str]:
         """Make a commit of the groups that differ from the files of *after*; return the unreadable files, with the reason."""
@@ -311,7 +309,9 @@ class Index:
 
     # ── searching ────────────────────────────────────────────────────────────
 
-    def search(self, read: Callable[[View], Answer], deadline: Deadline = NEVER, names: Collection[str] = ()) -> Answer:
+    def search(
+        self, read: Callable[[View], SearchResult], deadline: Deadline = NEVER, names: Collection[str] = ()
+    ) -> SearchResult:
         """Return the answer that *read* gives for the view, without hits of a file that has changed (`read_current`)."""
         answer, changed = self.read_current(read, lambda answer: (hit.unit.path for hit in answer.hits), names, deadline)
         return replace(answer, hits=tuple(hit for hit in answer.hits if hit.unit.path not in changed))

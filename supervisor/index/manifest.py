@@ -342,12 +342,11 @@ class Changes:
     """
     The result of an update: the number of files read, and why files are unreadable, by path.
 
-    *new*: the index is whole for the first time; *rebuilt*: a damaged one was rebuilt, with its *damage*; *shared*: the changes
-    are held in memory, since another process has the lock.
+    *rebuilt*: a damaged index was rebuilt, with its *damage*; *shared*: the changes are held in memory, since another process
+    has the lock.
     """
 
     read: int = 0
-    new: bool = False
     rebuilt: bool = False
     damage: str = ""
     shared: bool = False

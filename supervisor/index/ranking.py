@@ -116,26 +116,21 @@ def _of_day(query: Query, candidate: Document) -> Scored:
     return Scored(candidate, ScoreParts(days=_ABOUT_A_DAY), [f"day {next(named, query.days[0]).label}"])
 
 
-def verdict(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness | None = None) -> tuple[bool, float]:
+def evidence_of(query: Query, best: Sequence[Scored], corpus: Corpus, near: Nearness | None = None) -> float:
     """
-    Return whether memory has enough of what is asked for, and how much, 0.0 to 1.0: the part of the budget for the block.
+    Return how much memory has of what is asked for, 0.0 to 1.0: the part of the budget for the block.
 
     A question that names a day of memory needs no word of the *best* answers.
     """
-
-    def is_there(word: str) -> bool:
-        return bool(corpus.frequency(word))
-
-    gate = gate_of(query, is_there)
-    share = max((gate.share(hit.matching(gate.worth)) for hit in best[:LOOKED_AT]), default=0.0)
     short = [days for days in query.days if days.length <= SHORT]
-    is_dated = any(hit.candidate.day in days for days in short for hit in best if hit.candidate.day)
-    is_of_day = query.only_days or is_dated
-    by_words, by_meaning = share * gate.needed / _WORDS, (near.highest - _FROM) / _SPAN if near else 0.0
+    if query.only_days or any(hit.candidate.day in days for days in short for hit in best if hit.candidate.day):
+        return 1.0
+    worth = worth_of(query, lambda word: bool(corpus.frequency(word)))
+    by_words = max((sum(worth[word] for word in hit.matching(worth)) for hit in best[:LOOKED_AT]), default=0.0) / _WORDS
+    by_meaning = (near.highest - _FROM) / _SPAN if near else 0.0
     # without a word of the request nearness is mostly chance, unless it is enough by itself
-    by_meaning = by_meaning if by_words or by_meaning >= 1.0 else 0.0
-    evidence = 1.0 if is_of_day else max(by_words, by_meaning)
-    return bool(best) and max(share, evidence) >= 1.0, max(0.0, min(1.0, evidence))
+    evidence = max(by_words, by_meaning) if by_words or by_meaning >= 1.0 else 0.0
+    return max(0.0, min(1.0, evidence))
 
 
 def related_words_in(query: Query, hit: Scored) -> list[str]:
@@ -211,38 +206,16 @@ def _sum(query: Query, words: Iterable[str], by_word: Mapping[str, Any]) -> Any:
 #: and how many more are enough. Chosen on one half of `life` (docs/explanation/recall.md, "The gate").
 _WORDS: Final = 0.65
 _FROM, _SPAN = 3.0, 1.5
-#: The share of the request's rarity that a passage must have, and the rarity that is enough for any request: without them the
-#: request is searched for literally as well.
-_SHARE: Final = 0.4
-_ENOUGH: Final = 0.5
-#: A request of less rarity asks nothing: "ok great, thank you!".
-_LEAST: Final = 0.1
 #: The worth of an everyday word, where that of a name is 1; it grows with the square of the rarity.
 _EVERYDAY: Final = 0.03
 
 
-@dataclass(frozen=True)
-class Gate:
-    """What a request is about: the worth of each of its words, by rarity."""
-
-    worth: Mapping[str, float]
-
-    @cached_property
-    def needed(self) -> float:
-        """The worth that a passage must have in its words."""
-        return max(_LEAST, min(_ENOUGH, _SHARE * sum(self.worth.values())))
-
-    def share(self, words: Iterable[str]) -> float:
-        """Return the worth of a passage with these words of the request as a share of `needed`: 1.0 or more opens the gate."""
-        return sum(self.worth.get(word, 0.0) for word in words) / self.needed
-
-
-def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
-    """Return the gate of the request; *is_there* returns whether memory has a word. A typo is no word of its own."""
+def worth_of(query: Query, is_there: Callable[[str], bool]) -> dict[str, float]:
+    """Return the worth of each word of the request; *is_there* says whether memory has one. A typo is no word of its own."""
     words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
     words = [word for word in words if word not in query.respelled or is_there(word)]
     rarity = {word: query.rarity.get(word, 1.0) for word in words}
-    return Gate({word: query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity[word] ** 2) for word in words})
+    return {word: query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity[word] ** 2) for word in words}
 
 
 # ── BM25 ─────────────────────────────────────────────────────────────────────

@@ -24,10 +24,10 @@ from ..storage.disk import Disk, Stat
 from ..storage.errors import SupervisorError
 from .documents import CONTEXT_WIDTHS, Document
 from .engine import Engine
-from .hit import MEANING, Answer, Asked, Hit, Nearness, Passage, ScoreParts, Tier
+from .hit import MEANING, Asked, Hit, Nearness, Passage, ScoreParts, SearchResult, Tier
 from .manifest import Manifest, Record, keys_of
 from .newest import BRING, LEAST_ALIKE, is_of_user, names_in, newest_first, users_first
-from .ranking import SHORT, Corpus, Scored, rank, related_words_in, verdict
+from .ranking import SHORT, Corpus, Scored, evidence_of, rank, related_words_in
 
 #: The most changed groups that an overlay holds; the newest are taken.
 _MOST: Final = 50
@@ -200,7 +200,9 @@ class View:
         self._joined[:] = [(unfiled, joined)]
         return joined
 
-    def answer(self, query: Query, limit: int, least: float, meaning: Asked | None = None, *, originals: bool = True) -> Answer:
+    def answer(
+        self, query: Query, limit: int, least: float, meaning: Asked | None = None, *, originals: bool = True
+    ) -> SearchResult:
         """
         Return at most *limit* passages, best first, or why there are none; those behind summaries too with *originals*.
 
@@ -216,15 +218,15 @@ class View:
         best = self._ranked(query, keys, near)
         if near and not near.stands_out and not any(hit.is_worded for hit in best):
             best = []
-        is_strong, evidence = verdict(query, best, self.corpora[0], near)
+        evidence = evidence_of(query, best, self.corpora[0], near)
         least *= min(1.0, max((hit.score for hit in best), default=0.0))
         kept = [hit for hit in best if hit.score >= least and hit.score]
         if query.is_of_days:  # what stands next to a message about the day is about something else
             kept = [hit for hit in kept if hit.matching(query.words) or related_words_in(query, hit)]
         if not kept:
             words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
-            return Answer(nowhere=tuple(word for word in words if not self.corpora[0].frequency(word)))
-        return Answer(tuple(self._hit(query, hit) for hit in kept[:limit]), is_strong=is_strong, evidence=evidence)
+            return SearchResult(nowhere=tuple(word for word in words if not self.corpora[0].frequency(word)))
+        return SearchResult(hits=tuple(self._hit(query, hit) for hit in kept[:limit]), evidence=evidence)
 
     def _ranked(self, query: Query, keys: Collection[str], near: Nearness | None) -> list[Scored]:
         """Return the passages of these contents, best first; the *query* is in words of memory."""

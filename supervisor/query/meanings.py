@@ -34,7 +34,7 @@ from .calendar import (
     weekday_number,
     year_of,
 )
-from .intent import AHEAD, OVER
+from .intent import OVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def weekday(match: re.Match[str], utterance: Said) -> Days | None:
         return days_from(utterance.day, ahead or 7)
     if not utterance.is_ahead:
         return days_from(utterance.day, -(back or 7))
-    is_next = ahead and not _is_over(match) and not _USUAL.search(_sentence(match))
+    is_next = ahead and not _is_over(match)
     return days_from(utterance.day, ahead) if is_next else None
 
 
@@ -273,25 +273,13 @@ def number_alone(match: re.Match[str], utterance: Said) -> Days | None:
     return next((day for day in days if day.first >= utterance.day), None)
 
 
-def _is_over(match: re.Match[str]) -> bool:
-    clause = _sentence(match, _CLAUSE_END)
-    return bool(OVER.search(clause)) and not AHEAD.search(clause)
-
-
-_SENTENCE_END: Final = lazy_re(r"[。！？!?\n；;]|\.\s")
 #: Where a clause ends: many who write Chinese set a blank in place of a comma, 我妈感冒了 机票改28号.
-_CLAUSE_END: Final = lazy_re(rf"{_SENTENCE_END.pattern}|(?<=[{HAN}]) (?=[{HAN}])")
-#: Signs that a sentence is about every such day: 周五下午我一般不开会, "I'm usually free on Friday".
-_USUAL: Final = lazy_re(
-    r"一般|通常|平时|习惯|总[是在]|从不|从来|\b(?:usually|generally|normally|typically"
-    r"|(?:i|we)(?:'m|'re)? (?:always|never)(?! said| told))\b",
-    re.IGNORECASE,
-)
+_CLAUSE_END: Final = lazy_re(rf"[。！？!?\n；;]|\.\s|(?<=[{HAN}]) (?=[{HAN}])")
 
 
-def _sentence(match: re.Match[str], ends: re.Pattern[str] = _SENTENCE_END) -> str:
-    """Return the sentence of the match, or another part of the text that *ends* so."""
+def _is_over(match: re.Match[str]) -> bool:
+    """Return whether the clause of the match tells of what is over."""
     text = match.string
-    start = max((end.end() for end in ends.finditer(text, 0, match.start())), default=0)
-    end = ends.search(text, match.end())
-    return text[start : end.start() if end else len(text)]
+    start = max((end.end() for end in _CLAUSE_END.finditer(text, 0, match.start())), default=0)
+    end = _CLAUSE_END.search(text, match.end())
+    return bool(OVER.search(text[start : end.start() if end else len(text)]))

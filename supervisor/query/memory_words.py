@@ -4,8 +4,6 @@ Words of a question as words of memory: typos, Chinese words that are cut differ
 A typo is one letter too many, too few or wrong, or two that changed places, in a word of five letters or more that is not among
 the common words of English. Its first letter is right: people notice a wrong one. Most such words are not typos but rare words
 (latte, stove, Julia). So the word is kept, the word of memory is added to it, and one of these alone does not carry a request.
-Two letters that changed places are looked for in shorter words too (jba for jab), and a stop word that is typed so asks for
-nothing (teh, wehn).
 
 A Chinese typo is another character of the same sound: 体捡 for 体检. It is looked for in two neighbouring characters that are
 words by themselves (`chinese.sounding_like`).
@@ -31,7 +29,7 @@ from typing import Final
 
 from ..text.chinese import cut_for_search, sounding_like, to_simplified
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import CHINESE, ENGLISH, HAN, latin_words, stem, stems, tokens
+from ..text.tokenizer import CHINESE, HAN, latin_words, stem, stems, tokens
 from ..text.word_frequency import line_of, rarity_of
 from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT, Query
 
@@ -39,8 +37,6 @@ from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT, Query
 #: some 500 lookups.
 _TYPED: Final = range(5, 25)
 _MOST: Final = 3
-#: The number of letters of a word in which only two letters that changed places are looked for.
-_SHORT: Final = range(3, 5)
 #: The most rarity of a guessed word: it carries no request by itself, not even one of a single word.
 _GUESSED: Final = 0.47
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -69,38 +65,28 @@ def respellings(word: str) -> list[str]:
     cuts = [(word[:n], word[n:]) for n in range(1, len(word) + 1)]
     return [
         *(left + right[1:] for left, right in cuts if right),
-        *_swapped(word),
+        *(left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1),
         *(left + letter + right[1:] for left, right in cuts if right for letter in _LETTERS),
         *(left + letter + right for left, right in cuts for letter in _LETTERS),
     ]
 
 
-def _swapped(word: str) -> list[str]:
-    return [word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(1, len(word) - 1)]
-
-
 def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     """Return the query with the one word of memory that each typo may mean; a word with a capital is a name, not a typo."""
     meant_words: dict[str, str] = {}
-    typed_words = {
-        stem(typed): typed for typed in latin_words(query.text) if _SHORT.start <= len(typed) < _TYPED.stop and typed.isalpha()
-    }
+    typed_words = {stem(typed): typed for typed in latin_words(query.text) if len(typed) in _TYPED and typed.isalpha()}
     content = [word for word in typed_words if query.words.get(word, 0.0) > REQUEST_WEIGHT]
     unknown = [word for word in content if not frequency(word) and rarity_of(word) == 1.0 and typed_words[word] in query.text]
-    stopped = {word for word in unknown if not ENGLISH.isdisjoint(_swapped(typed_words[word]))}
-    for word in [word for word in unknown if word not in stopped][:_MOST]:
-        typed = typed_words[word]
-        likely = [word for word in dict.fromkeys(stems(_swapped(typed))) if frequency(word)]
-        if not likely and len(typed) in _TYPED:
-            likely = [word for word in dict.fromkeys(stems(respellings(typed))) if frequency(word)]
+    for word in unknown[:_MOST]:
+        likely = [word for word in dict.fromkeys(stems(respellings(typed_words[word]))) if frequency(word)]
         if len(likely) == 1:
             meant_words[word] = likely[0]
-    if not meant_words and not stopped:
+    if not meant_words:
         return query
     words = {**query.words, **{guess: query.words[word] for word, guess in meant_words.items() if guess not in query.words}}
     rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_of(word))) for word in words}
     sentences = tuple((*sentence, *filter(None, map(meant_words.get, sentence))) for sentence in query.sentences)
-    return replace(query, words=words, rarity=rarity, sentences=sentences, respelled=frozenset(meant_words) | stopped)
+    return replace(query, words=words, rarity=rarity, sentences=sentences, respelled=frozenset(meant_words))
 
 
 def _heard(query: Query, frequency: Callable[[str], int]) -> Query:

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ..events import Events
 from ..index.chunking import chunk_note, chunk_summary
 from ..index.documents import MOST_CHARS
-from ..index.hit import BOTH, WORDS, Answer, Asked, Hit, Passage, ScoreParts, SearchResult
+from ..index.hit import BOTH, WORDS, Asked, Hit, Passage, ScoreParts, SearchResult
 from ..index.index import Index
 from ..index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from ..index.manifest import MOST_BYTES, PATIENCE_S, Changes, long_term_name
-from ..index.ranking import gate_of, load_numpy
+from ..index.ranking import load_numpy, worth_of
 from ..index.view import View
 from ..protocol.config_keys import Recall
 from ..protocol.marks import only_pinned
@@ -51,6 +51,10 @@ T = TypeVar("T")
 #: The most hits that a search returns of ordinary memories, and the most of originals.
 LIMIT: Final = 100
 LITERAL_LIMIT: Final = 20
+#: From this evidence on nothing is searched for as it is written (`index/ranking`).
+_ENOUGH: Final = 0.5
+#: The share of the worth of the question's words that what is found as it is written has at least.
+_LITERAL_SHARE: Final = 0.4
 #: The score of a passage of the summary of a month that is named, as a share of the best.
 _MONTH_WORTH: Final = 0.4
 #: The time of one part, when all of an index is made in parts, in seconds.
@@ -99,8 +103,9 @@ class Searcher:
         search.deadline = deadline or within(self.settings.timeout_ms / 1000)
         search.attempt(lambda: search.read_unfiled(question if is_input else "", now), None)
         meaning = search.attempt(lambda: search.by_meaning(query), None)
-        answer = search.attempt(lambda: search.by_terms(query, meaning), Answer())
-        literal = [] if answer.hits and answer.is_strong else search.attempt(lambda: search.literally(query), list[Hit]())
+        answer = search.attempt(lambda: search.by_terms(query, meaning), SearchResult())
+        is_enough = answer.hits and answer.evidence >= _ENOUGH
+        literal = [] if is_enough else search.attempt(lambda: search.literally(query), list[Hit]())
         by_words = _before(literal, answer.hits)
         hits = search.attempt(lambda: search.with_months(query, by_words), by_words)
         hits = search.attempt(lambda: of_today(hits, query, local_day(now, self.zone), self.files, self.paths), hits)
@@ -109,7 +114,8 @@ class Searcher:
         pinned: tuple[Passage, ...] = search.attempt(lambda: _pinned(self.files, self.paths), ()) if is_input else ()
         search.emit_events(len(hits))
         how = "literal" if literal else BOTH if meaning and answer.hits else WORDS if hits else "none"
-        result = SearchResult(
+        result = replace(
+            answer,
             hits=tuple(hits),
             terms=tuple(query.words),
             dates=tuple(days.label for days in query.days),
@@ -118,8 +124,6 @@ class Searcher:
             pinned=pinned,
             subject=() if hits else search.attempt(lambda: subject_of(query), ()),
             nowhere=() if hits else search.attempt(lambda: as_typed(query.text, answer.nowhere), ()),
-            is_strong=answer.is_strong,
-            evidence=answer.evidence,
             unfiled=len(search.unfiled.overlay.passages),
             skipped=search.unfiled.skipped,
             unsearched=search.unsearched,
@@ -147,8 +151,6 @@ class Searcher:
         changes = self.index.update(wait_s, control, for_s, rebuild=rebuild)
         damage = changes.damage or self.index.damage
         self.events.transition("index_damaged", damage, why=damage)
-        if changes.new and not rebuild:
-            self.events.emit("index_made", files=self.index.file_count)
         changes = replace(changes, rebuilt=changes.rebuilt or (rebuild and not changes.shared))
         unread = sorted(changes.unread)
         first = {"file": unread[0], "why": changes.unread[unread[0]]} if unread else {}
@@ -213,18 +215,18 @@ class Search:
             return None
         return self.of.meaning.ask(query.text, self.deadline)
 
-    def by_terms(self, query: Query, meaning: Asked | None) -> Answer:
+    def by_terms(self, query: Query, meaning: Asked | None) -> SearchResult:
         """Return the answer of the index; if it is damaged, the answer of the files held in memory, until it is rebuilt."""
         settings, part = self.of.settings, self.part
 
-        def read(whole: View) -> Answer:
+        def read(whole: View) -> SearchResult:
             view = whole.with_unfiled(self.unfiled.overlay)
             view = part.of(view) if part else view
             return view.answer(query, LIMIT, settings.min_score, meaning, originals=settings.originals != "never")
 
         # these names are no longer unfiled, and their files may be too new for the index
         names = self.of.unfiled.written_names
-        return Answer() if query.is_empty else self.of.index.search(read, self.deadline, names)
+        return SearchResult() if query.is_empty else self.of.index.search(read, self.deadline, names)
 
     def literally(self, query: Query) -> list[Hit]:
         """Return the newest passages with a part of the question that is no word of the index, if they have enough of it."""
@@ -243,14 +245,15 @@ class Search:
             return self.containing([query.text])
         if not wanted:
             return []
-        gate = gate_of(query, is_known)
+        worth = worth_of(query, is_known)
         literal = [*wanted, *(word for word in query.words if not word.isascii())]
 
         def is_answer(hit: Hit) -> bool:
             chars = _LATE_CHARS if self.deadline.is_over else MOST_CHARS
             present, text = {*tokens(hit.unit.searched[:chars])}, hit.unit.searched.casefold()
             parts = [part for part in literal if part in text]
-            return gate.share(word for word in gate.worth if word in present or any(word in part for part in parts)) >= 1.0
+            has = (worth[word] for word in worth if word in present or any(word in part for part in parts))
+            return sum(has) >= _LITERAL_SHARE * sum(worth.values())
 
         return [*filter(is_answer, self.containing(wanted))]
 

@@ -8,7 +8,7 @@ import pytest
 from recalld.supervisor.index.documents import Document
 from recalld.supervisor.index.hit import Passage, ScoreParts
 from recalld.supervisor.index.newest import newest_first, users_first
-from recalld.supervisor.index.ranking import Corpus, Scored, rank, verdict
+from recalld.supervisor.index.ranking import Corpus, Scored, evidence_of, rank
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.intent import asks_past
 from recalld.supervisor.query.parse import Query, parse_query
@@ -30,7 +30,7 @@ def ranked(query: Query, texts: list[str]) -> dict[str, float]:
     average = sum(map(len, documents)) / len(documents)
     corpus = Corpus(len(texts), average, lambda word: sum(word in words for words in documents))
     found = rank(query, [candidate(text, n) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
-    if not verdict(query, found, corpus)[0]:
+    if not evidence_of(query, found, corpus):
         return {}
     return {texts[int(one.candidate.group)]: one.score / found[0].score for one in found}
 
@@ -58,7 +58,7 @@ def test_ranking_prefers_the_speaker_to_the_person_addressed(question, about, be
     assert ranked(parse_query(question, TODAY), [beside, about]).popitem()[0] == beside
 
 
-def test_verdict_is_weak_when_no_part_of_a_question_is_answered():
+def test_evidence_is_none_when_no_part_of_a_question_is_answered():
     assert ranked(parse_query("量子色动力学是什么？另外，胶子的质量是多少？", TODAY), BACKUP) == {}
 
 

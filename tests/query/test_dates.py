@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.query import dates as grammar
 from recalld.supervisor.query.calendar import Days
 from recalld.supervisor.query.dates import days_about, days_meant, due_days, plain, spans
 from recalld.supervisor.query.parse import parse_query
@@ -135,16 +134,6 @@ def test_dates_reads_100000_characters_of_any_repeated_piece(piece):
     assert all(one.end <= other.start for one, other in pairwise(found))
 
 
-@pytest.mark.parametrize("language", ["zh", "en"])
-@given(st.data())
-def test_every_phrase_needs_what_the_hint_of_its_language_looks_for(language, data):
-    phrases, hint = {"zh": (grammar._CHINESE, grammar._HINT_ZH), "en": (grammar._ENGLISH, grammar._HINT_EN)}[language]
-    pattern, _ = data.draw(st.sampled_from(phrases))
-    text = data.draw(st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True))
-
-    assert hint.search(text)
-
-
 # ── the place of a day ───────────────────────────────────────────────────────
 
 #: Characters that NFKC makes longer, shorter or others: ㍿ is four, a letter with its mark is one.
@@ -181,7 +170,7 @@ def test_days_meant_names_the_day_as_of_the_day_it_was_said(text, days):
     "text",
     [
         "every Friday we swim", "we went there on Friday", "每周三开会", "周一到周五上班", "周五去了一趟", "一周两次", "三年前", "",
-        "I usually have to work on Friday", "周五下午我一般要开会", "他的球衣是 23 号", "this sun is lovely", "前儿子说", "每月第一个周四读书会",
+        "他的球衣是 23 号", "this sun is lovely", "前儿子说", "每月第一个周四读书会",
         "the last Friday of this month we meet", "每月15号交房租", "12号去看了牙", "he comes a week on Friday", "发工资是24号",
     ],
 )  # fmt: skip
