@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_436, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_357, goal=8_000),
     Room("supervisor/longterm", most=997, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_427, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
@@ -53,14 +53,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_477, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_104,
+        most=2_103,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=51_052, goal=48_000)
+ALL: Final = Room("all", most=50_972, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_395, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_382, goal=48_000)
 
 
 def _lines(path: Path) -> int:
