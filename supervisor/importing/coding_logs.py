@@ -32,6 +32,8 @@ _CLIENTS_OWN: Final = ("isSidechain", "isCompactSummary", "isVisibleInTranscript
 _REQUEST: Final = "\n## My request for Codex:\n"
 #: How a text begins that a client writes in the user's name and does not mark.
 _UNMARKED: Final = ("Caveat: The messages below were generated", "[Request interrupted by user", "# AGENTS.md instructions")
+#: What the terminal of Codex showed, and whose words these are.
+_SHOWN: Final = {"user_message": "user", "agent_message": "assistant"}
 #: What an older Codex tells its model in elements with plain names.
 _TOLD_MODEL: Final = lazy_re(r"<(permissions instructions|INSTRUCTIONS|skill)>")
 
@@ -172,64 +174,35 @@ def codex(log: Reading, name: str) -> Talk:
     the client's. A session that goes on under a newer version goes on with the messages of the model alone. Turns that were
     taken back are left out, and so is the session of a subagent.
     """
-    last_shown, taken_back = _events_in(log, name)
-    once = Counter[tuple[str, str]]()  # told by one of the two, so far
-    session, project, at, is_subagent = PurePosixPath(name).stem, "", "", False
+    about, is_subagent, last_shown = {"session": PurePosixPath(name).stem}, False, 0
+    talk: list[tuple[int, bool, dict[str, Any]]] = []  # the number of each line, and whether the terminal showed it
+    turns: list[int] = []
     for number, raw in _records(log, name):
         inner = raw.get("payload")
         payload: Mapping[str, Any] = inner if isinstance(inner, dict) else raw  # older logs have no envelope
-        at = raw.get("timestamp") or at
+        kind = text_of(payload, "type")
+        about |= {"timestamp": raw["timestamp"]} if raw.get("timestamp") else {}
         if raw.get("type") == "session_meta" or (number == 1 and "id" in raw and "type" not in raw):
-            session, project = text_of(payload, "id") or session, text_of(payload, "cwd")
+            about |= {"session": text_of(payload, "id") or about["session"], "project": text_of(payload, "cwd")}
             is_subagent = isinstance(payload.get("source"), dict) and "subagent" in payload["source"]
-            continue
-        if is_subagent or number in taken_back:
-            log.leave_out("subagent" if is_subagent else "thread_rolled_back")
-            continue
-        entry, item = _event_of(raw), _item_of(payload)
-        if entry:
-            once[entry] += 1
-        elif item:
-            once[item] -= 1
-            entry = item if number > last_shown and once[item] < 0 else None
-        if entry and entry[1]:
-            role, text = entry
-            about = {"timestamp": at, "session": session, "project": project}
-            yield {"id": f"{session}-{number}", "role": role, "content": text, **about}
-        elif not (entry or item):
-            log.leave_out(text_of(payload, "type") or text_of(raw, "type") or "record")
-
-
-def _events_in(log: Reading, name: str) -> tuple[int, set[int]]:
-    """Return the number of the last line that the terminal showed, and of those of turns that the user took back."""
-    last_shown, turns = 0, list[int]()
-    taken_back: set[int] = set()
-    for number, raw in log.source.lines(name):
-        event = raw.get("payload") if isinstance(raw, dict) and raw.get("type") == "event_msg" else None
-        if not isinstance(event, dict):
-            continue
-        if _event_of(raw):
-            last_shown = number
-        count = event.get("num_turns")  # the last so many are taken back
-        if event.get("type") == "user_message":
-            turns.append(number)
-        elif event.get("type") == "thread_rolled_back" and isinstance(count, int) and count > 0 and turns:
-            taken_back |= {*range(turns[-count:][0], number)}
-            del turns[-count:]
-    return last_shown, taken_back
-
-
-def _event_of(raw: Mapping[str, Any]) -> tuple[str, str] | None:
-    payload = raw.get("payload")
-    if raw.get("type") != "event_msg" or not isinstance(payload, dict):
-        return None
-    role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
-    text = text_of(payload, "message")
-    return (role, typed(text) if role == "user" else text) if role else None
-
-
-def _item_of(payload: Mapping[str, Any]) -> tuple[str, str] | None:
-    if payload.get("type") != "message" or payload.get("role") not in ("user", "assistant"):
-        return None
-    text = words(payload.get("content"))
-    return payload["role"], typed(text) if payload["role"] == "user" else text
+        elif is_subagent:
+            log.leave_out("subagent")
+        elif raw.get("type") == "event_msg" and kind in _SHOWN:
+            last_shown, text = number, text_of(payload, "message")
+            turns += [number] if kind == "user_message" else []
+            talk.append((number, True, {"role": _SHOWN[kind], "content": text, **about}))
+        elif kind == "message" and payload.get("role") in _SHOWN.values():
+            talk.append((number, False, {"role": payload["role"], "content": words(payload.get("content")), **about}))
+        else:
+            count = payload.get("num_turns")  # the last so many are taken back
+            if kind == "thread_rolled_back" and isinstance(count, int) and count > 0 and turns:
+                talk = [entry for entry in talk if entry[0] < turns[-count:][0]]
+                del turns[-count:]
+            log.leave_out(kind or text_of(raw, "type") or "record")
+    once = Counter[tuple[str, str]]()  # told by one of the two, so far
+    for number, is_shown, message in talk:
+        text = message["content"] = typed(message["content"]) if message["role"] == "user" else message["content"]
+        entry = message["role"], text
+        once[entry] += 1 if is_shown else -1
+        if text and (is_shown or (number > last_shown and once[entry] < 0)):
+            yield {"id": f"{message['session']}-{number}", **message}

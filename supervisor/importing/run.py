@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -24,7 +25,7 @@ from ..archive.tombstones import foreign_lists
 from ..host.round import archive_now
 from ..longterm.lines import one_line
 from ..protocol.dated_file import Block
-from ..protocol.message import Message, digest_of_text, fingerprint_of, read_message, text_of
+from ..protocol.message import Key, Message, digest_of_text, fingerprint_of, read_message, text_of
 from ..protocol.paths import summary_period
 from ..storage.clock import from_wire, local_day, read_instant, to_wire
 from ..storage.control import Control
@@ -287,9 +288,12 @@ class Known:
         #: How many of equal messages are there, under ids of their own.
         self._recorded: dict[str, Counter[tuple[str, ...]]] = {}
         self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
-        #: What stands in files that a person has changed: the journal does not know it.
-        edited = (file.name for file in ws.memory.dated() if file.edited)
-        self._edited = {block.key for name in edited for block in ws.memory.blocks(name)}
+
+    @cached_property
+    def _edited(self) -> set[Key]:
+        """What stands in files that a person has changed: the journal does not know it."""
+        memory = self._ws.memory
+        return {block.key for file in memory.dated() if file.edited for block in memory.blocks(file.name)}
 
     def without(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the messages that the workspace does not have."""

@@ -35,8 +35,6 @@ from .kinds import CLIENTS, UNDATED, WORKSPACE, logs_of
 from .memories import (
     LIST,
     MOST_A_DAY,
-    NEW,
-    SAME,
     forget_theirs,
     is_taken,
     notes_folder,
@@ -193,18 +191,18 @@ class Taking:
             done = work.add(work.read(), control)
             state.messages += done.added
             state.unread += sum(done.unread.values())
-            left: dict[str, str] = {**source.left_out}
+            copied, unknown = dict[str, str](), dict[str, Text]()
             if self._is_workspace:
                 lines = {*state.lines}
-                copied = take_texts(ws, source, self._source.name, self._now, lines, state.notes)
+                texts = take_texts(ws, source, self._source.name, self._now, lines, state.notes)
+                copied = {f"memory/{name}": what for name, what in texts.items()}
                 state.lines = tuple(sorted(lines))
-                left |= {f"memory/{name}": why for name, why in copied.items() if why not in (NEW, SAME)}
             elif not self._source.kind and WORKSPACE not in work.files:
                 notes = read_notes(source, work.notes)
                 copied = write_notes(ws, notes_folder(ws, source), notes, state.notes, base=ws.paths.memory)
-                left |= {name: why for name, why in copied.items() if why not in (NEW, SAME)}
-                left |= _unknown({*source.names} - source.refused.keys(), {*chain(left, notes, *work.files.values())})
-            left |= {name: refused.why for name, refused in source.refused.items()}
+                unknown = _unknown(source, {*chain(notes, *work.files.values())})
+            left = {name: refused.why for name, refused in source.refused.items()} | source.left_out | unknown
+            left |= {name: what for name, what in copied.items() if isinstance(what, Text)}
         keys = {_key(root, name) for name in names}
         state.left = {name: why for name, why in state.left.items() if why.get("key") not in keys}
         for name, why in left.items():
@@ -259,9 +257,9 @@ def _key(root: Path, name: str) -> str:
     return digest_of_text(f"{root}\0{name}")
 
 
-def _unknown(names: set[str], known: set[str]) -> dict[str, Text]:
+def _unknown(source: Source, known: set[str]) -> dict[str, Text]:
     """Return, of what is of no kind, the first name, and how many there are."""
-    strange = sorted(names - known) if "" not in known else []
+    strange = sorted({*source.names} - known - source.refused.keys() - source.left_out.keys()) if "" not in known else []
     why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
     return dict.fromkeys(strange[:1], why)
 
