@@ -91,17 +91,16 @@ def claude_code(log: Reading, name: str) -> Talk:
     """
     for _, parts in groupby(_kept(log, name), key=itemgetter(0)):
         _, raws, messages = zip(*parts, strict=True)
-        first, contents = raws[0], [part.get("content") for part in messages]
+        first, contents = raws[0], [message.get("content") for message in messages]
+        pieces = [part for content in contents for part in (content if isinstance(content, list) else [content])]
         about = {
             "timestamp": first.get("timestamp"),
             "session": text_of(first, "sessionId") or PurePosixPath(name).stem,
             "project": text_of(first, "cwd"),
         }
         identity, role = text_of(messages[0], "id") or text_of(first, "uuid"), _role_of(first)
-        for content in contents:
-            log.leave_out_tools(content)
-        text = "\n".join(filter(None, map(words, contents)))
-        yield {"id": identity, "role": role, "content": [typed(text) if role == "user" else text], **about}
+        content = [typed(words(pieces))] if role == "user" else pieces
+        yield {"id": identity, "role": role, "content": content, **about}
         for n, (question, reply) in enumerate(_answered(first)):
             yield {"id": f"{identity}-question-{n}", "role": "assistant", "content": question, **about}
             yield {"id": f"{identity}-answer-{n}", "role": "user", "content": reply, **about}
