@@ -44,7 +44,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_216, goal=2_200),
     Room("supervisor/checks", most=2_822, goal=2_100),
-    Room("supervisor/importing", most=2_351, goal=1_400),
+    Room("supervisor/importing", most=2_325, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_679, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_972, goal=48_000)
+ALL: Final = Room("all", most=50_946, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
 OF_TESTS: Final = Room("tests", most=48_382, goal=48_000)
 
