@@ -14,7 +14,7 @@ from typing import Final
 from ..archive.history import history_copies
 from ..archive.quarantine import Unread
 from ..host.last_night import read_last_fsck
-from ..protocol.inbox import parse_inbox
+from ..protocol.inbox import count_unread
 from ..protocol.message import InvalidEntry, Message
 from ..protocol.paths import is_unfinished
 from ..query.parse import Query
@@ -81,12 +81,18 @@ def forgetting(look: Look) -> Faults:
 
 
 def inbox(look: Look) -> Faults:
-    """Yield that inbox.json is no JSON, so that nothing in it is read."""
+    """Yield that inbox.json is no JSON, so that nothing in it is read, or what in it is no input."""
     version = look.ws.files.read_stable(look.ws.paths.inbox)
     try:
-        parse_inbox(version.data if version else b"[]", look.ws.zone)
+        count = count_unread(version.data if version else b"[]", look.ws.zone)
     except ValueError:
         yield bad("inbox.json is no JSON, so what waits in it is not read; mend the file, or delete it.")
+        return
+    if count:
+        yield bad(
+            "entries of inbox.json without words are answered by nobody ({count}); give them a `text`, or delete them.",
+            count=count,
+        )
 
 
 def why_unread(piece: Unread, folder: Path) -> Text:

@@ -23,7 +23,7 @@ from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, render
 from . import config_keys as table
 from .paths import WorkspacePaths, check_filesystem
-from .settings import Place, applied, choice, dotted, gather, keys, refuse_unknown_variables, variable
+from .settings import PREFIX, Place, applied, choice, dotted, gather, keys, refuse_unknown_variables, variable
 
 if TYPE_CHECKING:
     from ..text.language import Language
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FILE: Final = "recalld.toml"
 #: Variables that choose the workspace and the clock, that of `care.on_trouble`, and that of a service; they belong to no key.
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE", "RECALLD_ALARM"})
+#: How the variables of a fleet began (until 0.32), which the file of variables of a service may still have.
+OF_A_FLEET: Final = f"{PREFIX}FLEET_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     config = replace(_in_order(applied(Config(), given), given), retired=retired)
     # The variable with a model's key may begin with the prefix too; its value is never read here.
     others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env, config.pool.key_env}
-    refuse_unknown_variables(config, environ, others | set(map(variable, retired)))
+    others |= {*map(variable, retired), *(name for name in environ if name.startswith(OF_A_FLEET))}
+    refuse_unknown_variables(config, environ, others)
     if ("archive", "timezone") in given:
         find_zone(config.archive.timezone)
     return config

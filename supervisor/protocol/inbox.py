@@ -102,6 +102,12 @@ def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:
     return tuple(entry for entry in read if entry)
 
 
+def count_unread(data: bytes, zone: tzinfo) -> int:
+    """Return how many elements would be inputs and have no words; ValueError as in `parse_inbox`."""
+    ours = (raw for raw in _elements(parse_json(data)) if not (isinstance(raw, dict) and "role" in raw))
+    return sum(_read_input(raw, zone) is None for raw in ours)
+
+
 def without_inputs(data: bytes, taken: Collection[tuple[str, str]], zone: tzinfo) -> bytes | None:
     """
     Return *data* without the inputs of these ids and words (an input without an id by ""); None where none of them is there.

@@ -313,6 +313,13 @@ def test_doctor_names_once_a_file_that_lost_a_part_and_what_can_be_done(broken: 
     assert [mend for mend in mends if mend in render(fault.why, language)] == [*mends]
 
 
+def test_status_counts_what_in_the_inbox_is_no_input(broken: Broken):
+    others = '{"id": "q2", "text": " "}, 42, {"role": "assistant", "text": ""}'
+    broken.world.put("inbox.json", f'[{{"id": "q1", "text": "备份在哪"}}, {others}]'.encode())
+    (sentence,), is_well = verdict(broken.look())
+    assert (sentence.split(";")[0], is_well) == ("entries of inbox.json without words are answered by nobody (2)", False)
+
+
 def test_status_says_that_a_hook_was_out_of_time_for_a_day(broken: Broken):
     a_hook_that_was_out_of_time(broken)
     (sentence,), _ = verdict(broken.look())

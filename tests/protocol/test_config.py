@@ -233,6 +233,10 @@ def test_load_passes_over_keys_of_versions_before_and_names_them() -> None:
     assert not RETIRED.keys() & KEYS.keys()
 
 
+def test_load_passes_over_the_variables_of_a_fleet_of_versions_before() -> None:
+    assert load(None, {"RECALLD_FLEET_PORT": "1"}) == load(None, {})
+
+
 @pytest.mark.parametrize("toml", ["[context]\nsay_nothing = false\n", "[recall]\nhonest_miss = true\n"])
 def test_load_prefers_a_key_of_today_to_one_of_versions_before(toml: str) -> None:
     both = {"[context]\nsay_nothing = false\n", "[recall]\nhonest_miss = true\n"}
