@@ -29,7 +29,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_273, goal=2_300),
     Room("supervisor/storage", most=2_160, goal=1_900),
-    Room("supervisor/protocol", most=4_598, goal=4_100),
+    Room("supervisor/protocol", most=4_607, goal=4_100),
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
@@ -43,7 +43,7 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_216, goal=2_200),
-    Room("supervisor/checks", most=2_822, goal=2_100),
+    Room("supervisor/checks", most=2_828, goal=2_100),
     Room("supervisor/importing", most=2_325, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_679, goal=2_600),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_946, goal=48_000)
+ALL: Final = Room("all", most=50_961, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_382, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_393, goal=48_000)
 
 
 def _lines(path: Path) -> int:
