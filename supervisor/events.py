@@ -121,10 +121,9 @@ _WARNINGS: Final = frozenset(
         *("port_refused", "source_refused", "task_put_back", "time_odd", "watch_lost"),
     )
 )
-#: After these events each state that lasts is reported again.
+#: After these events each state that lasts is reported anew.
 _FRESH: Final = frozenset({"started", "config_taken"})
-#: Bytes at the end of the log that are searched for an event of another process, and for the states that last.
-_TAIL_BYTES: Final = 10_000
+#: Bytes at the end of the log that are searched for the states that last.
 _STATES_BYTES: Final = 200_000
 #: The names of rotated files; one that is not compressed was rotated while the disk was full.
 _ROTATED: Final = lazy_re(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
@@ -187,18 +186,11 @@ class Events:
                     self._report({"ts": to_wire(now), **fault})
 
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
-        """
-        Write the event when *active* is true anew, and *cleared* when it ends, separately for each *what*.
-
-        What another process has just written is not written again.
-        """
+        """Write the event when *active* is true anew, and *cleared* when it ends, separately for each *what*."""
         with self._lock:
-            is_first = (event, what) not in self._lasting
             before, self._lasting[event, what] = self._lasting.get((event, what)), active
             if active and active != before:
-                may_be_anothers = is_first or cleared  # else the same fault, come back, would not be written again
-                if not (may_be_anothers and self._is_logged({"event": event, **fields}, cleared)):
-                    self.emit(event, **fields)
+                self.emit(event, **fields)
             elif before and not active and cleared:
                 self.emit(cleared)
 
@@ -222,15 +214,6 @@ class Events:
                 if faults not in self._reported.get(event, ()):
                     self.transition(event, faults, cleared=cleared, why="; ".join(sentences[event].values()))
                 self._reported[event] = self._reported.get(event, frozenset()) | {faults} if faults else frozenset()
-
-    def _is_logged(self, event: Mapping[str, object], cleared: str) -> bool:
-        """Return whether the newest such event in the log is this one, not cleared, and no process has started since."""
-        for name, _, logged in newest_events(self._path, _TAIL_BYTES):
-            if name == event["event"]:
-                return {"event": name, **logged} == event
-            if name == cleared or name in _FRESH:
-                return False
-        return False
 
     def _rotate(self, now: datetime) -> None:
         """Give the file a name with the time if it is full or old enough; compress such files, and delete the oldest."""
@@ -308,11 +291,11 @@ def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[st
     return states
 
 
-def newest_events(path: Path, most_bytes: int = _STATES_BYTES) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def newest_events(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the last events of the log at *path*, newest first, each with its time and fields; other lines are skipped."""
     try:
         with open(open_regular(path, os.O_RDONLY), "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _STATES_BYTES))
             lines = file.read().splitlines()
     except OSError:
         return

@@ -109,26 +109,6 @@ def test_report_tells_faults_that_come_and_go_once_until_none_is_left(make):
     assert [line["event"] for line in log.lines()] == ["degraded"] * 3 + ["recovered", "degraded"]
 
 
-@pytest.mark.parametrize("line", ["", "不是 JSON\n", "[1]\n", "[" * 9000 + "\n", '{"ts": "昨天"'])
-def test_transition_does_not_repeat_what_another_process_logged_last(make, line):
-    for _ in range(3):
-        make().events.transition("watch_lost", True)
-    assert len(make().lines()) == 1
-    make().events.transition("degraded", "坏", cleared="recovered", why="坏")  # something else between them
-    make().events.transition("watch_lost", True)
-    assert len(make().lines()) == 2
-    make().events.emit("started")
-    make().events.transition("watch_lost", True)
-    assert len(make().lines()) == 4
-    make().events.emit("recovered")
-    make().events.transition("degraded", "坏", cleared="recovered", why="坏")
-    make().events.transition("degraded", "另", cleared="recovered", why="另")
-    assert len(make().lines()) == 7
-    (make().root / "log.jsonl").write_text(line, encoding="utf-8")
-    make().events.transition("watch_lost", True)
-    assert "watch_lost" in (make().root / "log.jsonl").read_text(encoding="utf-8")
-
-
 @pytest.mark.feature("003.28")
 def test_event_log_rotates_after_a_day_and_keeps_every_line(make):
     log = make()
