@@ -53,14 +53,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_477, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_103,
+        most=2_086,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_961, goal=48_000)
+ALL: Final = Room("all", most=50_944, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_393, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_373, goal=48_000)
 
 
 def _lines(path: Path) -> int:
