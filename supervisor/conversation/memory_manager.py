@@ -7,7 +7,6 @@ reading take no longer than a list; only the summary waits for the model, and on
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -167,14 +166,8 @@ class MemoryManager:
     # ── the summary ──────────────────────────────────────────────────────────
 
     def _sum_up_now(self, *, by_hand: bool) -> bool:
-        """Sum up from outside an event loop, or in a thread of its own where one runs in this thread."""
-        if not self._due(by_hand=by_hand):
-            return False
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self._sum_up(by_hand=by_hand))
-        return in_loop_of_its_own(self._sum_up(by_hand=by_hand))
+        """Sum up in a thread of its own: an event loop may run in this one."""
+        return bool(self._due(by_hand=by_hand)) and in_loop_of_its_own(self._sum_up(by_hand=by_hand))
 
     def _due(self, *, by_hand: bool) -> int:
         if self._model is None:

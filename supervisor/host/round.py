@@ -258,25 +258,14 @@ def next_due(ws: Workspace, now: datetime) -> datetime:
     return min(moment if moment > now else now + AGAIN for moment in _moments(ws, now))
 
 
-def next_retry(ws: Workspace, now: datetime) -> datetime | None:
-    """Return when the first of the waits after failures ends; None if there is none."""
-    provider = provider_state(ws.task_queue).next_at
-    waits = [failure.next_at for failure in ws.failures().values()] + ([provider] if provider else [])
-    return min((wait for wait in waits if wait > now), default=None)
-
-
-def midnight(ws: Workspace, now: datetime) -> datetime:
-    """Return when the next local day begins."""
-    return local(datetime.combine(ws.today(now) + timedelta(days=1), datetime.min.time(), ws.zone), ws.zone)
-
-
 def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
     yield now + LONGEST
-    yield midnight(ws, now)
+    midnight = datetime.combine(ws.today(now) + timedelta(days=1), datetime.min.time(), ws.zone)
+    yield local(midnight, ws.zone)
     if quiet_end := quiet_until(ws.config.care.quiet_hours, now, ws.zone):
         yield quiet_end
-    if retry := next_retry(ws, now):
-        yield retry
+    retries = (provider_state(ws.task_queue).next_at, *(failure.next_at for failure in ws.failures().values()))
+    yield from (retry for retry in retries if retry and retry > now)
     history = ws.history.read()
     if run := next_run(ws, history, unwritten(history, ws.journal), now):
         yield run[0]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from shlex import quote
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from ..index.hit import Hit
 from ..protocol.inbox import Chat, chat_of
@@ -48,7 +48,6 @@ _ASKS: Final = lazy_re(
 )
 _SENTENCE: Final = lazy_re(r"[^。！？!?\n]+?(?:[。！？!?]|[.](?=\s|\Z)|\n|\Z)", re.DOTALL)
 _LEAST_CHARS: Final = 2
-_NOTHING: Final = Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,27 +272,20 @@ def from_memory(shown: Sequence[Hit], question: str, language: Language) -> str:
     """
     Return what answers the question where no model is set: that none is, and what memory has *shown*, each with its citation.
 
-    What asks, only stands next to an answer, or was such an answer, answers nothing. Where the user asks to remember something,
-    it says how.
+    What asks, only stands next to an answer, or was said by an assistant, which may be such an answer, answers nothing. Where
+    the user asks to remember something, it says how.
     """
-    aside, beginnings = only_neighbours(shown), _beginnings()
-    candidates = [hit.unit for hit in shown if hit not in aside and not hit.unit.asks]
-    units = [unit for unit in candidates if unit.role != "assistant" or not unit.text.startswith(beginnings)][:_MOST_SHOWN]
+    aside = only_neighbours(shown)
+    units = [hit.unit for hit in shown if hit not in aside and not hit.unit.asks and hit.unit.role != "assistant"][:_MOST_SHOWN]
     passages = "\n".join(f"- {' '.join(unit.text.split())} [{unit.citation}]" for unit in units)
-    sentence = [_what_memory_holds(passages) if passages else _NOTHING]
+    sentence = [
+        Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=passages)
+        if passages
+        else Text("No model is set (`llm.base_url`, `llm.model`), and memory holds nothing that fits.")
+    ]
     if wanted := asked_to_remember([question]):
         sentence.append(Text("`recalld write {line}` writes that to long-term memory.", line=quote(" ".join(wanted.split()))))
     return "\n".join(text.in_language(language) for text in sentence)
-
-
-def _what_memory_holds(passages: str) -> Text:
-    return Text("No model is set (`llm.base_url`, `llm.model`), so this is what memory holds:\n{passages}", passages=passages)
-
-
-def _beginnings() -> tuple[str, ...]:
-    """Return how the answers of `from_memory` begin, in each language."""
-    sentences = (_what_memory_holds(""), _NOTHING)
-    return tuple(text.in_language(language).strip() for text in sentences for language in get_args(Language))
 
 
 def asked_to_remember(texts: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
 
 #: The modules, and the functions of others, whose calls are refused, but for what they do in a round.
 LOOP = ("host/daemon.py", "host/workers.py")
-LOOP_FUNCTIONS = {"ConfigWatch.is_changed", "next_retry", "_moments"}
+LOOP_FUNCTIONS = {"ConfigWatch.is_changed", "_moments"}
 ROUND = "run_round"
 TESTS = str(Path(__file__).parents[1])
 TOML = f'[archive]\n{IN_SHANGHAI}\ninterval = "1s"\n{ASK}[llm]\nmodel = "qwen-test"\n'
@@ -36,7 +36,7 @@ TOLD = {"degraded", "error"}
 
 #: The functions of the loop that call something.
 CALLERS = (
-    *("poll", "_tree_changed", "is_changed", "tick", "next_retry", "_moments", "work", "_restore_when_quiet"),
+    *("poll", "_tree_changed", "is_changed", "tick", "_moments", "work", "_restore_when_quiet"),
     *("start_if_needed", "_start", "watch_leases", "stop"),
 )
 #: What keeps the error of a call, for those who called it.
