@@ -35,14 +35,14 @@ ROOMS: Final = (
     Room("supervisor/summaries", most=1_834, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_357, goal=8_000),
     Room("supervisor/longterm", most=997, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_427, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_412, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_183,
         goal=950,
     ),
-    Room("supervisor/host", most=2_216, goal=2_200),
+    Room("supervisor/host", most=2_205, goal=2_200),
     Room("supervisor/checks", most=2_828, goal=2_100),
     Room("supervisor/importing", most=2_325, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_944, goal=48_000)
+ALL: Final = Room("all", most=50_918, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
 OF_TESTS: Final = Room("tests", most=48_373, goal=48_000)
 
