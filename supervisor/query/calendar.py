@@ -115,14 +115,11 @@ PARTS: Final = {
     word: days
     for words, days in (
         ("", (1, 31)),
-        ("初|第一|beginning|start|first week", (1, 7)),
+        ("初|beginning|start", (1, 7)),
         ("上旬|early", (1, 10)),
-        ("第二|second week", (8, 14)),
         ("中旬|中|mid|middle", (11, 20)),
-        ("第三|third week", (15, 21)),
         ("下旬|late", (21, 31)),
-        ("第四|fourth week", (22, 28)),
-        ("底|末|最后|end|last week", (25, 31)),
+        ("底|末|end", (25, 31)),
     )
     for word in words.split("|")
 }
@@ -192,6 +189,9 @@ def numbered_from(day: date, months: int, wanted: int) -> Days:
     return single_day(first.year, first.month, wanted)
 
 
+_LENGTHS: Final = {"day": 1, "week": 7, "fortnight": 14}
+
+
 def units_from(day: date, ahead: int, unit: str) -> Days:
     """
     Return what is *ahead* units away: a day, seven days around it for weeks ago, a month, or a year.
@@ -199,17 +199,9 @@ def units_from(day: date, ahead: int, unit: str) -> Days:
     >>> units_from(date(2026, 1, 31), -2, "week").label, units_from(date(2026, 1, 31), -3, "month").label
     ('2026-01-14..2026-01-20', '2025-10-01..2025-10-31')
     """
-    match unit:
-        case "day":
-            return days_from(day, ahead)
-        case "week":
-            return days_from(day, 7 * ahead, around=0 if ahead > 0 else 3)
-        case "fortnight":
-            return days_from(day, 14 * ahead)
-        case "month":
-            return month_from(day, ahead)
-        case _:
-            return year_of(day.year + ahead)
+    if unit in _LENGTHS:
+        return days_from(day, _LENGTHS[unit] * ahead, around=3 if unit == "week" and ahead < 0 else 0)
+    return month_from(day, ahead) if unit == "month" else year_of(day.year + ahead)
 
 
 # ── every week, every month ──────────────────────────────────────────────────

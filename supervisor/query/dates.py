@@ -61,9 +61,7 @@ _YEAR: Final = r"(?:,?\s*(?:of\s+)?(?P<year>(?:19|20)[0-9]{2}|(?:last|this|next)
 _THAT_YEAR: Final = r"(?P<year>(?:19|20)[0-9]{2})\b"
 _NEAR: Final = "(?P<near>last|this|next|past|previous)"
 _WEEKDAY: Final = f"(?P<weekday>{WEEKDAY})"
-_PART: Final = (
-    r"(?P<part>early|mid|late|beginning|start|middle|end|(?:first|second|third|fourth|last) week)(?:[\s-]+(?:of|in))?[\s-]+"
-)
+_PART: Final = r"(?P<part>early|mid|late|beginning|start|middle|end)(?:[\s-]+(?:of|in))?[\s-]+"
 _COUNTS: Final = rf"[0-9]{{1,3}}|{'|'.join(COUNTS)}|a few|a couple(?: of)?|couple of"
 _UNIT: Final = "(?P<unit>day|week|month|year)"
 _NEAR_DAY: Final = (
@@ -106,11 +104,7 @@ _TABLE: Final[tuple[tuple[str, str, _Meaning | None], ...]] = (
     ),
     ("", rf"\b(?:{WEEKDAY},?\s+(?:the\s+)?)?{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", meanings.day_of_year),
     # subtle: "may", "march" and "June" have other meanings: a month needs a preposition before it, or a year after it
-    (
-        f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月份?的?(?P<part>第[一二三四]|最后)一?{_WEEK}",
-        rf"\b{_PART}{_MONTH}{_YEAR}",
-        meanings.month,
-    ),
+    ("", rf"\b{_PART}{_MONTH}{_YEAR}", meanings.month),
     (
         f"(?:{_YEAR_ZH})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)",
         rf"\b{_MONTH},?\s+(?:of\s+)?(?P<year>(?:19|20)[0-9]{{2}}|(?:last|next)\s+year)\b",

@@ -47,19 +47,13 @@ class Said:
 
 # ── words with a value ───────────────────────────────────────────────────────
 
-_NEAR: Final = {
-    "上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2,
-    "before last": -2, "last": -1, "past": -1, "previous": -1, "this": 0, "the": 0, "next": 1,
-}  # fmt: skip
-_YEARS: Final = {
-    "大前年": -3, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "来年": 1, "后年": 2, "大后年": 3,
-    "last year": -1, "this year": 0, "next year": 1,
+#: How far away the day, the week, the month or the year of a word is.
+_AWAY: Final = {
+    "大前": -3, "上上": -2, "前": -2, "上": -1, "昨": -1, "去": -1, "这": 0, "本": 0, "今": 0, "下": 1, "明": 1, "来": 1,
+    "下下": 2, "后": 2, "大后": 3, "day before yesterday": -2, "before last": -2, "yesterday": -1, "last": -1, "past": -1,
+    "previous": -1, "to": 0, "this": 0, "the": 0, "next": 1, "day after tomorrow": 2,
 }  # fmt: skip
 _ENDS: Final = ("底", "末", "end")
-_DAYS: Final = {
-    "大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3,
-    "day before yesterday": -2, "yesterday": -1, "last": -1, "day after tomorrow": 2, "to": 0, "this": 0,
-}  # fmt: skip
 _UNITS: Final = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year"}
 
 
@@ -70,7 +64,7 @@ def _word(match: re.Match[str], group: str) -> str:
 
 def _near(match: re.Match[str]) -> int:
     """Return how far away the month, the week or the year of the phrase is: -1 for the last, 0 without a word for it."""
-    return _NEAR.get(_word(match, "near"), 0)
+    return _AWAY.get(_word(match, "near"), 0)
 
 
 def _unit(match: re.Match[str]) -> str:
@@ -83,11 +77,11 @@ def _unit(match: re.Match[str]) -> str:
 
 def _in_year(match: re.Match[str], utterance: Said, of_year: Callable[[int], Days]) -> Days | None:
     """Return what is once a year in the year of the phrase; without one in that which its direction, or "last", says."""
-    year = _word(match, "year")
-    if year in _YEARS:
-        return of_year(utterance.day.year + _YEARS[year])
+    year = _word(match, "year").removesuffix("年").removesuffix(" year")
+    if year in _AWAY:
+        return of_year(utterance.day.year + _AWAY[year])
     if year:
-        return of_year(int("".join(str(HAN_DIGITS.get(char, char)) for char in year.removesuffix("年"))))
+        return of_year(int("".join(str(HAN_DIGITS.get(char, char)) for char in year)))
     every, near = each_year(of_year, utterance.day), _near(match)
     if near > 0:
         return next((days for days in every if days.first > utterance.day), None)
@@ -150,7 +144,7 @@ def near_month(match: re.Match[str], utterance: Said) -> Days | None:
 
 def near_day(match: re.Match[str], utterance: Said) -> Days | None:
     """昨天, 后天, "tomorrow night"; ahead no "today" that is over."""
-    ahead = _DAYS.get(_word(match, "near"), 1)
+    ahead = _AWAY.get(_word(match, "near"), 1)
     return None if ahead == 0 and utterance.is_ahead and _is_over(match) else days_from(utterance.day, ahead)
 
 
@@ -160,8 +154,8 @@ def weekday(match: re.Match[str], utterance: Said) -> Days | None:
     back, ahead = (utterance.day.weekday() - weekday) % 7, (weekday - utterance.day.weekday()) % 7
     if near in ("last", "past"):
         return days_from(utterance.day, -(back or 7))
-    if near in _NEAR:
-        return week_from(utterance.day, _NEAR[near], weekday, weekday)
+    if near in _AWAY:
+        return week_from(utterance.day, _AWAY[near], weekday, weekday)
     if near == "coming":
         return days_from(utterance.day, ahead or 7)
     if not utterance.is_ahead:

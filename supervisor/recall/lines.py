@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from ..index.hit import BY_ID, Passage
-from ..protocol.attachments import attachments_of, digest_in_name, kind_of
 from ..protocol.paths import LONG_TERM, WorkspacePaths, day_of_name, is_foreign
-from ..storage.errors import BadFile, BadRequest, NotFound
+from ..storage.errors import BadRequest, NotFound
 from ..storage.files import Files
 from ..storage.texts import Text
 from ..text.foreign_text import decoded, parts_of
@@ -31,7 +30,6 @@ from .audience import ALONE, Audience
 if TYPE_CHECKING:
     from ..archive.journal import SeenJournal
     from ..archive.memory_folder import MemoryFolder
-    from ..protocol.dated_file import Block
     from .unfiled import Unfiled
     from .visible import Parts
 
@@ -69,8 +67,6 @@ class LineReader:
         """
         Return *count* lines of a memory file from line *start* on, or as many as there are; without *count* all of them.
 
-        For a picture or a file of attachments/ one line says what it is, how large it is, and its path in the workspace.
-
         The old path of a dated file that has moved to originals/ still finds it. The path may end with the lines of a citation,
         ``#L4-L6,L9``; "history.json#" and an id give the lines of the text that the message has *now*. A group gets messages of
         dated files only by id. BadRequest if the path is not that of a memory file or has no such line, NotFound if the file
@@ -91,8 +87,6 @@ class LineReader:
                 raise BadRequest("from", Text("#{cited} says already which lines", cited=cited))
             spans = _cited(cited)
         place = self._resolve(bare) if audience.sees_all else self._resolve_seen(bare, now, audience)
-        if digest_in_name(bare):
-            return self._described(bare, place, audience)
         version = self.files.read_shown(place)
         if version is None:
             raise NotFound(bare)
@@ -104,15 +98,6 @@ class LineReader:
             if not lines:
                 raise NotFound(bare)
         return _lines(self.paths.relative(place), lines, spans)
-
-    def _described(self, name: str, place: Path, audience: Audience) -> Lines:
-        from ..archive.history import Attachments
-
-        data = Attachments(self.files, self.paths).read(name)
-        if data is None:
-            is_told = audience.sees_all and self.files.disk.stat(place)
-            raise BadFile(name, Text("its bytes are not those of its name")) if is_told else NotFound(name)
-        return Lines(name, 1, 1, 1, f"{kind_of(name)}, {len(data):,} bytes: {name}")
 
     def visible(self, path: str, lines: Sequence[str], audience: Audience) -> list[int]:
         """Return the numbers of those of the *lines* of the file at *path* that *audience*, a group, may see, in order."""
@@ -132,37 +117,23 @@ class LineReader:
             yield from (chunk.passage for chunk in chunks)
 
     def _text_by_id(self, path: str, now: datetime, audience: Audience) -> list[str]:
+        from ..index.chunking import chunk_message
+
         identity = path.removeprefix(BY_ID)
         names = {identity, unquote(identity, errors="surrogatepass")}
         if audience.sees_all or any(seen.message in names for seen in self.parts().seen_by(audience, now) if seen.message):
-            for block in self._blocks(identity, now, audience):
-                return block.shown.split("\n")
+            for block in self.unfiled().blocks_of(identity, now, self.journal(), self.memory()):
+                if audience.may_see(chunk_message(BY_ID, block, self.zone).passage):
+                    return block.shown.split("\n")
         raise NotFound(path)
-
-    def _blocks(self, identity: str, now: datetime, audience: Audience) -> Iterator[Block]:
-        from ..index.chunking import chunk_message
-
-        for block in self.unfiled().blocks_of(identity, now, self.journal(), self.memory()):
-            if audience.may_see(chunk_message(BY_ID, block, self.zone).passage):
-                yield block
-
-    def _is_attached(self, name: str, now: datetime, audience: Audience) -> bool:
-        """Return whether a message that *audience* may see has the picture or the file, and does not only name it."""
-        seen = self.parts().seen_by(audience, now)
-        ids = dict.fromkeys(message.message for message in seen if message.message and name in message.text)
-        blocks = (block for identity in ids for block in self._blocks(quote(identity, errors="surrogatepass"), now, audience))
-        return any(name in attachments_of(block.fields) for block in blocks)
 
     def _resolve_seen(self, path: str, now: datetime, audience: Audience) -> Path:
         """Return the absolute path of a file of which *audience*, a group, may see something; NotFound for any other."""
         parts = _parts_of(path)
-        if digest_in_name(path):
-            is_seen = self._is_attached(path, now, audience)
-        elif parts[0] == "memory" or "/".join(parts) in LONG_TERM:
-            seen = self.parts().seen_by(audience, now)
-            is_seen = any(passage.path == "/".join(parts) and not passage.message for passage in seen)
-        else:
+        if parts[0] != "memory" and "/".join(parts) not in LONG_TERM:
             raise _no_memory(path)
+        seen = self.parts().seen_by(audience, now)
+        is_seen = any(passage.path == "/".join(parts) and not passage.message for passage in seen)
         with contextlib.suppress(BadRequest):  # a link or a folder has just come in its place
             if is_seen:
                 return self._resolve(path)
@@ -171,7 +142,7 @@ class LineReader:
     def _resolve(self, path: str) -> Path:
         parts = _parts_of(path)
         place = self.paths.root.joinpath(*parts)
-        if not digest_in_name(path) and parts[0] != "memory" and "/".join(parts) not in LONG_TERM:
+        if parts[0] != "memory" and "/".join(parts) not in LONG_TERM:
             raise NotFound(path) if self.files.disk.stat(place) is None else _no_memory(path)
         stats = (self.files.disk.stat(self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1))
         if any(status and stat.S_ISLNK(status.mode) for status in stats):
@@ -192,7 +163,7 @@ def _parts_of(path: str) -> tuple[str, ...]:
     """Return the names in the path; BadRequest if no file of memory can have such a path."""
     parts = parts_of(path, from_here=True)
     stays = parts_of(path.lower().replace("%2e", ".").replace("%2f", "/"), from_here=True)  # also as in a URI
-    if not stays or parts != PurePosixPath(path).parts or not (path.endswith(".md") or digest_in_name(path)):
+    if not stays or parts != PurePosixPath(path).parts or not path.endswith(".md"):
         raise _no_memory(path)
     return parts
 

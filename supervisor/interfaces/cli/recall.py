@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.texts import Text
@@ -86,11 +86,7 @@ def get(
     lines: Annotated[int | None, Option("--lines", "how many")] = None,
 ) -> None:
     """Print exact lines of a memory file."""
-    from ...protocol.attachments import digest_in_name
-
     result = call.perform("get", path=path, start=start, lines=lines)
-    if not call.json and digest_in_name(path) and not (call.session or call.chat):  # an absolute path opens from any folder
-        result = replace(result, text=result.text.replace(path, str(call.opened()[0].paths.root / path)))
     call.answer(asdict(result), [result.text])
 
 
