@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
     Room("supervisor/summaries", most=1_834, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_357, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_308, goal=8_000),
     Room("supervisor/longterm", most=997, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_412, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
@@ -46,7 +46,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_828, goal=2_100),
     Room("supervisor/importing", most=2_325, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_679, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_675, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_972, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_918, goal=48_000)
+ALL: Final = Room("all", most=50_865, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
 OF_TESTS: Final = Room("tests", most=48_373, goal=48_000)
 
