@@ -3,15 +3,11 @@
 import json
 from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.dated_file import Block, render_dated
 from tests.checker.checker import Acked, Given, check
-from tests.checker.formats import read_dated, sha16
+from tests.checker.formats import sha16
 
 NOW = datetime(2026, 2, 1, 4, tzinfo=UTC)
 SAID = (
@@ -230,19 +226,3 @@ def test_checker_counts_repeated_texts_whatever_their_ids() -> None:
     assert counted(0, 1) == ["DOUBLE: '继续' was said 1 times, and is written 2 times"]
     assert counted(3, 3, all_written=True) == ["LOST: '继续' was met 3 times, and is written 2 times"]
     assert counted(3, 3) == []
-
-
-@given(
-    st.lists(
-        st.text(alphabet=st.sampled_from("`~ \n#*<!->a你\r\0\ud800\ufeff") | st.characters(), max_size=40),
-        min_size=1,
-        max_size=4,
-    ),
-    st.sampled_from(["en", "zh"]),
-)
-def test_read_dated_returns_the_texts_that_render_dated_wrote(texts: list[str], language: str) -> None:
-    at = datetime(2026, 1, 28, 4, tzinfo=UTC)
-    blocks = [Block(f"号{n}", "user", text, at, {"备注": text}) for n, text in enumerate(texts)]
-    found = read_dated(render_dated(at.date(), "Asia/Shanghai", ZoneInfo("Asia/Shanghai"), at, blocks, language))
-    assert found
-    assert [(one.id, one.text) for one in found.words] == [(block.id, block.text) for block in blocks]

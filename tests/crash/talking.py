@@ -7,7 +7,6 @@ from typing import ClassVar
 from tests.checker.checker import Acked
 from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Brief, Program, wait
-from tests.crash.state import State
 from tests.crash.workload import Workload
 
 NOVEMBER = ("2025-11-20T13:00:00.000Z", (("2025-11-20T02:00:00.000Z", "十一月去了苏州，住在平江路。"),))
@@ -137,49 +136,3 @@ class HardCap(Workload):
             life.say(f"旧{n}", f"很久以前的第 {n} 句。", f"2026-01-1{n}T02:00:00.000Z")
         life.at(self.now).settle()
         self.life(disk).at(wait(self.now, minutes=30)).settle()
-
-
-class Redo(Workload):
-    """A model is there at last: extracts stand, a late message comes in, and a person asks for one day anew."""
-
-    extract = False
-    settings = MODEL
-
-    def start(self) -> State:
-        earlier = LateInDay(seed=self.seed)
-        state = earlier.start()
-        self.promised = earlier.promised
-        self.voice.said.update(earlier.voice.said)
-        return state
-
-    def happen(self, life: Program) -> None:
-        life.say("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
-        life.at(self.now).settle()
-        day = min(path for path in life.disk.tree() if path.startswith("memory/summary/"))
-        life.at(self.now).redo(day[len("memory/summary/") : -len(".md")])
-
-
-class Weeks(Workload):
-    """Two months of talk as they went by, settled day by day, with small caps and a late message: all of it in one."""
-
-    now = "2026-02-02T12:00:00.000Z"
-    settings: tuple[tuple[str, str], ...] = (
-        ("RECALLD_HISTORY_SOFT_CAP", "6"),
-        ("RECALLD_HISTORY_HARD_CAP", "9"),
-        ("RECALLD_ARCHIVE_KEEP_NEWEST", "2"),
-    )
-    days: ClassVar = ("2025-11-28", "2025-12-10", "2025-12-18", "2026-01-05", "2026-01-20", "2026-02-01")
-
-    def happen(self, life: Program) -> None:
-        for day in self.days:
-            life.say(f"{day}-问", f"{day} 要做什么？", f"{day}T02:00:00.000Z")
-            life.say(f"{day}-答", f"{day} 要交报告。", f"{day}T02:01:00.000Z", "assistant")
-            life.at(f"{day}T13:00:00.000Z").settle()
-        life.say("迟", "十二月还有一句。", "2025-12-10T09:00:00.000Z")
-
-
-class WeeksWithModel(Weeks):
-    """The same, told by a model that continues its own texts."""
-
-    extract = False
-    settings = (*Weeks.settings, *MODEL)

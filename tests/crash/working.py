@@ -1,6 +1,5 @@
 """Workloads of the hand-off and of what recalld keeps for itself: failures, two workers, the journal, the turns."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from typing import ClassVar, Literal
@@ -141,39 +140,3 @@ class Turn(Workload):
         wrong += [] if len([path for path in turns if not path.endswith(".tmp")]) <= 3 else [f"{len(turns)} turns are kept"]
         wrong += [] if disk.tree().get("inbox.json") == self.asked else ["inbox.json was changed"]
         return wrong + super()._judge(disk, acks, calm=calm)
-
-
-class ReadyContext(Workload):
-    """The context of what waits is made ready, and made anew in its place when the inbox changes."""
-
-    before: ClassVar = (JANUARY,)
-    inboxes: ClassVar = tuple(
-        json.dumps(
-            [{"id": f"问{n}", "text": text, "createdAt": f"2026-01-28T11:5{n}:00.000Z"} for n, text in enumerate(texts)]
-        ).encode()
-        for texts in (("周二要交什么？",), ("周二要交什么？", "还有呢？"), ("周二要交什么？", "还有别的呢？"))
-    )
-
-    def work(self, disk: ModelDisk) -> None:
-        life = self.life(disk)
-        for inbox in self.inboxes:
-            disk.plant("inbox.json", inbox)
-            self._prepare(life)
-        life.at(self.now).settle()
-
-    def recover(self, disk: ModelDisk) -> None:
-        super().recover(disk)
-        if "inbox.json" in disk.tree():
-            self._prepare(self.life(disk))
-
-    def _prepare(self, life: Program) -> None:
-        # the index lies outside the model: what recall finds is nothing to what is written here
-        life.at(self.now).prepared_contexts(lambda *_: SearchResult()).update()
-
-    def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
-        tree = disk.tree()
-        waiting = hashlib.sha256(tree.get("inbox.json", b"")).hexdigest()
-        made = [json.loads(data) for path, data in tree.items() if path.startswith("turns/") and path.endswith(".json")]
-        count = sum(one["inbox"] == waiting for one in made)
-        wrong = [] if count == ("inbox.json" in tree) else [f"{count} contexts are ready for the inbox"]
-        return wrong + super().judge(disk, acks)

@@ -7,7 +7,6 @@ every one, and refuses what a newer recalld wrote. Its name is the format of the
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -29,12 +28,8 @@ from recalld.supervisor.protocol.message import (
     with_id,
     with_timestamp,
 )
-from recalld.supervisor.protocol.summary_file import parse_summary, render_summary
-from recalld.supervisor.protocol.task import parse_result, parse_task, render_result, render_task
 from recalld.supervisor.storage.errors import NewerFormat
 from tests.process.command import Command
-from tests.protocol.test_summary_file import SUMMARY
-from tests.protocol.test_task import RESULT, TASK
 from tests.world import World, at, message
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -110,24 +105,6 @@ def test_render_history_matches_the_golden_file(golden: Callable[[str, bytes], N
     data = render_history(history)
     golden("protocol/history.json", data)
     assert parse_history(data, SHANGHAI) == history
-
-
-def test_render_summary_matches_the_golden_files_before_and_after_an_edit(golden: Callable[[str, bytes], None]):
-    data = render_summary(replace(SUMMARY, extract=True, model="", prompt=""))
-    golden("protocol/2026-01-15.md", data)
-    edited = data.replace("30 秒".encode(), "45 秒（我改的）".encode())
-    newer = render_summary(
-        replace(SUMMARY, text="## 部署\n\n超时最后定为 45 秒。", kept=parse_summary(edited, "2026-01-15", HERE).kept)
-    )
-    golden("protocol/2026-01-15-edited.md", newer)
-    assert parse_summary(newer, "2026-01-15", HERE).text == "## 部署\n\n超时最后定为 45 秒。"
-
-
-def test_render_task_and_render_result_match_the_golden_files(golden: Callable[[str, bytes], None]):
-    golden("protocol/task.json", render_task(TASK))
-    golden("protocol/result.json", render_result(RESULT))
-    assert parse_task(render_task(TASK)) == TASK
-    assert parse_result(render_result(RESULT)) == RESULT
 
 
 # ── workspaces ───────────────────────────────────────────────────────────────────

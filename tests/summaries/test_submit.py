@@ -32,9 +32,6 @@ def test_submit_builds_a_closed_month_from_its_days_and_keeps_them(world):
     assert "pnpm" in world.summary("2025-12")
 
 
-# ── late ─────────────────────────────────────────────────────────────────────
-
-
 # ── at rest ──────────────────────────────────────────────────────────────────
 
 
@@ -87,12 +84,13 @@ def filled(world):
     return world
 
 
-def test_submit_again_makes_one_summary_when_called_twice(filled):
+def test_submit_again_makes_one_summary_of_all_when_called_twice(filled):
     filled.model.requests.clear()
     for _ in range(2):
         filled.redo("2026-01-20")
     filled.settle()
-    assert len(filled.model.requests) == 1
+    ((task, blocks),) = filled.model.requests
+    assert (task.redo, task.previous, [block.text for block in blocks]) == (True, "", ["备份脚本改到凌晨四点"])
 
 
 def test_submit_again_refuses_an_invalid_period_and_one_without_files(filled):
