@@ -29,6 +29,7 @@ from ..protocol.message import Key, Message, digest_of_text, fingerprint_of, rea
 from ..protocol.paths import summary_period
 from ..storage.clock import from_wire, local_day, read_instant, to_wire
 from ..storage.control import Control
+from ..storage.errors import BadRequest
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
@@ -43,6 +44,8 @@ _BATCH: Final = 1_000
 _BATCH_BYTES: Final = 2_000_000
 #: Bytes after which a day is cut: a log without times may have all of its messages on one day.
 _DAY_BYTES: Final = 6_000_000
+#: People that are named one by one.
+_MOST_NAMED: Final = 12
 #: The channels of clients whose hooks keep what is said, under ids of their own.
 _CLIENTS: Final = frozenset(kind.name for kind in CLIENTS)
 #: An id that recalld gives to a message that has none.
@@ -102,14 +105,14 @@ def bring_in(
     control: Control,
     *,
     dates: str = "",
-    who: Callable[[Mapping[str, int]], str] = lambda _people: "",
+    me: str = "",
     dry_run: bool = False,
 ) -> Imported:
     """
     Import the file, folder or archive at *path*, conversations or notes; with *dry_run* say what that would do.
 
-    *who* is asked, before anything is added, which of the people in the export of a messenger the owner is, "" for none.
-    NotImported, and nothing is added, if it is of no kind that is known, can't be read to its end, or holds no message.
+    *me* is which of the people in the export of a messenger the owner is, "" for none. Nothing is added by a BadRequest if
+    nobody has that name, and by a NotImported if it is of no kind that is known, can't be read to its end, or has no message.
     """
     with closing(Source(path)) as source:
         work = Import(ws, source, now, dates=dates)
@@ -122,7 +125,7 @@ def bring_in(
         if not (work.files or work.notes or (source.left_out and not source.names)):
             raise of_no_kind(source)
         if work.files:
-            return work.add(messages, control, who, dry_run=dry_run)
+            return work.add(messages, control, me, dry_run=dry_run)
         folder = notes_folder(ws, source)
         copied = write_notes(ws, folder, notes, {}, base=ws.paths.memory, dry_run=dry_run)
         names = {what: [name for name in notes if copied[name] == what] for what in {*copied.values()}}
@@ -206,21 +209,18 @@ class Import:
         changed = to_wire(min(datetime.fromtimestamp(self._source.path.stat().st_mtime, UTC), self._now))
         return deque(sorted(((at or first[talk] or changed, data) for at, talk, data in messages), key=itemgetter(0)))
 
-    def add(
-        self,
-        messages: deque[tuple[str, bytes]],
-        control: Control,
-        who: Callable[[Mapping[str, int]], str] = lambda _people: "",
-        *,
-        dry_run: bool = False,
-    ) -> Imported:
+    def add(self, messages: deque[tuple[str, bytes]], control: Control, me: str = "", *, dry_run: bool = False) -> Imported:
         """Add what is new of the messages that were read, a batch of days after another, and return what was done."""
         ws, reading, done, added = self._ws, self.reading, 0, 0
         days: set[date] = set()
         total = len(messages)
         first, last = (from_wire(messages[n][0]) if messages else None for n in (0, -1))
         people = dict(self._people.most_common()) if any(kind.is_of_people for kind in self.files) else {}
-        me = who(people) if messages else ""
+        if me and me not in people:
+            names = [*people][:_MOST_NAMED] or Text("nobody in it has a name")
+            raise BadRequest(
+                "--me", Text("{name} is none of the people in it: {people}; nothing was added", name=me, people=names)
+            )
         known = Known(ws, self._now, self._ids, reading.placed)
         for batch in self._whole_days(messages, me):
             if control.should_stop():

@@ -5,7 +5,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -138,19 +138,11 @@ def test_import_counts_the_calls_of_a_model(tmp_path, log, capsys):
 
 
 def test_import_keeps_the_words_of_the_owner_as_the_owners(world, log):
-    asked: list[dict[str, int]] = []
-
-    def who(people: Mapping[str, int]) -> str:
-        assert dated(world) == {}, "it is asked before anything is added"
-        asked.append({**people})
-        return "Jonas"
-
-    done = run(world, made.whatsapp(log), who=who)
-    assert (asked, done.me, done.people) == ([{"Jonas": 3, "Mira": 1}], "Jonas", {"Jonas": 3, "Mira": 1})
+    done = run(world, made.whatsapp(log), me="Jonas")
+    assert (done.me, done.people) == ("Jonas", {"Jonas": 3, "Mira": 1})
     blocks = [block for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name)]
     assert {(block.fields.get("name", ""), block.role) for block in blocks} == {("Mira", "user"), ("", "user")}
-    assert run(world, made.chatgpt(log), who=lambda people: asked.append({**people}) or "").people == {}
-    assert asked[1:] == [{}], "an assistant's export has no other people"
+    assert run(world, made.chatgpt(log)).people == {}, "an assistant's export has no other people"
 
 
 def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsys):
@@ -161,7 +153,7 @@ def test_import_says_who_talks_and_takes_the_name_of_the_owner(world, log, capsy
         return "".join(capsys.readouterr())
 
     assert "Jonas（3 条）、Mira（1 条）。第一次导入时加上 `--me 名字`" in printed("--dry-run")
-    assert "里面没有“Ole”，有的是：Jonas（3 条）" in printed("--me", "Ole")
+    assert "里面没有“Ole”，有的是：Jonas、Mira" in printed("--me", "Ole")
     assert dated(world) == {}
     assert "“Jonas”的话算作你说的，已在记忆里的除外。" in printed("--me", "Jonas")
     assert '"me": "Jonas"' in printed("--me", "Jonas", "--json")

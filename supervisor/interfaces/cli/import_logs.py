@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -66,7 +65,7 @@ def import_logs(
     is_whole = True
     for path in _paths(what):
         with call.control(stops=True) as control:
-            done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, who=partial(_who, me), dry_run=dry_run)
+            done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, me=me.strip(), dry_run=dry_run)
         per_day = max(ws.config.llm.max_calls_per_day, 1)
         fields = wire(asdict(done) | {"left_out": [*done.left_out]})
         # no file names what could not be read any more
@@ -120,14 +119,6 @@ def _forget(call: Call, ws: Workspace, at: datetime, name: str, *, yes: bool) ->
     lines: list[str] = [Text("to be forgotten: {amounts}", amounts=amounts_of(counts)), *(f"  {text}" for text in texts)]
     lines.append(Text("Nothing was forgotten. `recalld import --forget {name} --yes` does it, for good.", name=name))
     call.answer(counts, lines)
-
-
-def _who(me: str, people: Mapping[str, int]) -> str:
-    """Return which of the people is the owner, whose name is *me*; "" for none of them, BadRequest for somebody else."""
-    if me and me not in people:
-        whole = _people(people) if people else Text("nobody in it has a name")
-        raise BadRequest("--me", Text("{name} is none of the people in it: {people}; nothing was added", name=me, people=whole))
-    return me
 
 
 def _people(people: Mapping[str, int]) -> tuple[Text, ...]:
