@@ -29,8 +29,6 @@ from .lock import check_there
 NEVER_S: Final = float("inf")
 #: Seconds until a step that failed with an unexpected exception is tried again.
 RETRY_AFTER_BUG_S: Final = 60.0
-#: Seconds in which changed files are gathered for one update: a run writes a file a day.
-_GATHER_S: Final = 0.05
 #: Seconds between two looks for changed files that no event announced.
 _LOOK_EVERY_S: Final = 3600.0
 #: Seconds for which vectors are made at a time, and for how long there is rest then, as a multiple: a quarter of a core.
@@ -46,25 +44,20 @@ REPLY_NAMES: Final = ("reply-", "lookup-")
 
 
 class Job:
-    """
-    A *step* under a *name*; a bug in it is passed to *report* (`Events.report`), and the step is tried again.
-
-    All calls of `wake` within *gather_s* seconds lead to one step.
-    """
+    """A *step* under a *name*; a bug in it is passed to *report* (`Events.report`), and the step is tried again."""
 
     def __init__(
         self,
         name: str,
         step: Step,
         report: Callable[[str, Iterable[SupervisorError]], None],
-        gather_s: float = 0.0,
         now_s: Callable[[], float] = steady_s,
     ) -> None:
         self.name = name
         #: When it is due, by *now_s*.
         self.at_s = NEVER_S
         self.is_running = False
-        self._step, self._report, self._gather_s, self._now_s = step, report, gather_s, now_s
+        self._step, self._report, self._now_s = step, report, now_s
         self._is_over = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
@@ -77,7 +70,7 @@ class Job:
     def wake(self, after_s: float = 0.0) -> None:
         """Run the step in *after_s* seconds, or when the running one ends; the earlier of two times counts."""
         with self._changed:
-            self.at_s = min(self.at_s, self._now_s() + max(after_s, self._gather_s))
+            self.at_s = min(self.at_s, self._now_s() + max(after_s, 0.0))
             self._changed.notify()
 
     def end(self) -> None:
@@ -152,8 +145,8 @@ class Background:
         self._ws = ws
         self._turns = turns
         self._inbox, self._history = ws.paths.inbox.name, ws.paths.history.name
-        self._vectors = Job("vectors", VectorMaker(ws, clock).step, ws.events.report, _GATHER_S, now_s)
-        self._indexing = Job("index", IndexUpdater(ws, self._vectors.wake).step, ws.events.report, _GATHER_S, now_s)
+        self._vectors = Job("vectors", VectorMaker(ws, clock).step, ws.events.report, now_s)
+        self._indexing = Job("index", IndexUpdater(ws, self._vectors.wake).step, ws.events.report, now_s)
         if ws.meaning:
             ws.meaning.wake = self._vectors.wake
             ws.meaning.is_wanted = True  # the first question of a supervisor is by meaning, too
