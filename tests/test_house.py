@@ -42,7 +42,7 @@ ROOMS: Final = (
         most=1_183,
         goal=950,
     ),
-    Room("supervisor/host", most=2_205, goal=2_200),
+    Room("supervisor/host", most=2_198, goal=2_200),
     Room("supervisor/checks", most=2_828, goal=2_100),
     Room("supervisor/importing", most=2_325, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_856, goal=48_000)
+ALL: Final = Room("all", most=50_849, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
 OF_TESTS: Final = Room("tests", most=48_236, goal=48_000)
 
