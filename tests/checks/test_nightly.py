@@ -1,7 +1,5 @@
 """`fsck --report`: what is wrong is kept, is an event, and is told once to the user's command; quiet hours are waited out."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

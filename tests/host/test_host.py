@@ -1,7 +1,5 @@
 """The host of a workspace: it looks where something may have changed, and has rounds done."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Iterator

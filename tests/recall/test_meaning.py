@@ -1,7 +1,5 @@
 """What means the same is found, by the model that comes with recalld, in a supervisor alone, among what who asks may see."""
 
-from __future__ import annotations
-
 import shutil
 import time
 

@@ -1,7 +1,5 @@
 """What is recorded of an output: without what differs from run to run, JSON laid out, the end of a long one as a digest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

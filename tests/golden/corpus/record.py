@@ -8,8 +8,6 @@ It starts the commands of its own Python's folder, each as a fork of a process t
 names, so that any two commits can be compared.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import shutil

@@ -1,7 +1,5 @@
 """Where a scene is played: a home folder, the workspaces that it begins with, and the programs that it calls."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Ask a supervisor at its socket as the command does (docs/reference/cli.md): version 4; its first line only says that it has it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
