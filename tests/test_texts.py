@@ -19,8 +19,8 @@ CHINESE = {(entry.context, entry.id): entry for entry in translations() if entry
 ALIKE = {(LABEL, "pinned"), (LABEL, "tokens")} | {
     (None, text) for text in ("user, assistant, system or tool", "direct, group or channel", "bash, zsh or fish")
 }
-#: The words of the log, which are English; the Chinese text names the event instead, and the file.
-OF_THE_LOG = {("log", "{why}."), ("refused", "{why}.")}
+#: The words of the log, which are English; the Chinese text names the event instead.
+OF_THE_LOG = {("log", "{what}: {why}.")}
 
 
 def fields(text: str) -> set[str]:

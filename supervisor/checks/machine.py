@@ -1,4 +1,4 @@
-"""The checks of the machine around the memory: rights, links, disk, clock, file events, lasting faults."""
+"""The checks of the machine around the memory: rights, links, disk, clock, and what a running supervisor reports."""
 
 from __future__ import annotations
 
@@ -8,36 +8,28 @@ import os
 import stat as modes
 from collections.abc import Iterator
 from datetime import timedelta
-from glob import escape, glob
 from pathlib import Path
-from pwd import getpwuid
 from shlex import quote
 from typing import Final
 
-from ..events import lasting_states, newest_events
+from ..events import EVENTS, lasting_states, newest_events
 from ..protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
-from ..storage.clock import SMALL, find_zone, from_wire, machine_zone
+from ..storage.clock import SMALL, from_wire
 from ..storage.disk import is_below
 from ..storage.errors import BadConfig, from_os_error
 from ..storage.texts import Text, msgid
-from ..text.lazy_re import lazy_re
 from .check import Faults, Look, bad, odd
 
 #: Free bytes: below the first number writes will soon fail, below the second it is time to make room.
 _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20
 #: The same limits as shares of the disk; the smaller limit counts, so that a small disk is not full from its first day.
 _FULL_PART, _SCARCE_PART = 1 / 20, 1 / 10
-#: The name of a file of a workspace in a sentence.
-_FILE_NAME: Final = lazy_re(r"[\w./-]*\w\.(?:jsonl?|md|toml|bak|lock)(?![\w-])")
-#: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it and with its sentence.
+#: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it.
 _LASTING: Final = {
-    "config_refused": (
-        "config_taken",
-        Text("recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."),
-    ),
-    "degraded": ("recovered", None),
-    "index_stale": ("index_fresh", Text("new memories are not found for now.")),
-    "backend_failed": ("backend_back", Text("memories are found by their words alone for now.")),
+    "config_refused": "config_taken",
+    "degraded": "recovered",
+    "index_stale": "index_fresh",
+    "backend_failed": "backend_back",
 }
 
 
@@ -57,29 +49,17 @@ def rights(look: Look) -> Faults:
             closed.append(name)
         elif modes.S_ISREG(stat.st_mode) and stat.st_mode & modes.S_IROTH and _is_reached(root, path):
             open_to_all.append(name)
-    if foreign:
-        user = _user(top.st_uid)
-        yield bad(
-            "files belong to another user than the workspace, {user} ({count}), the first is {name}; `{command}` gives them back.",
-            user=user,
-            count=len(foreign),
-            name=foreign[0],
-            command=f"sudo chown -R {user} {here}",
-        )
-    if closed and not any(writable(look)):
-        yield bad(
-            "files can't be read or written by this user ({count}), the first is {name}; `{command}` lets their owner.",
-            count=len(closed),
-            name=closed[0],
-            command=f"chmod -R u+rwX {here}",
-        )
-    if open_to_all:
-        yield odd(
-            "all users of this machine can read files of the workspace ({count}), the first is {name}; `{command}` closes it.",
-            count=len(open_to_all),
-            name=open_to_all[0],
-            command=f"chmod go-rwx {here}",
-        )
+    if closed and any(writable(look)):
+        closed.clear()
+    wrong = (
+        (bad, foreign, msgid("files belong to another user than the workspace"), f"sudo chown -R {top.st_uid} {here}"),
+        (bad, closed, msgid("files can't be read or written by this user"), f"chmod -R u+rwX {here}"),
+        (odd, open_to_all, msgid("all users of this machine can read files of the workspace"), f"chmod go-rwx {here}"),
+    )
+    for kind, names, what, command in wrong:
+        if names:
+            sentence = msgid("{what} ({count}), the first is {name}; `{command}` mends it.")
+            yield kind(sentence, what=Text(what), count=len(names), name=names[0], command=command)
 
 
 def writable(look: Look) -> Faults:
@@ -116,13 +96,6 @@ def _is_reached(root: Path, path: Path) -> bool:
     return all(os.stat(root / folder).st_mode & modes.S_IXOTH for folder in path.relative_to(root).parents)
 
 
-def _user(uid: int) -> str:
-    try:
-        return getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
 def folders(look: Look) -> Faults:
     """Yield a folder that recalld writes to, if it leads out of the workspace."""
     try:
@@ -152,17 +125,13 @@ def read_only(look: Look) -> Faults:
 
 
 def disk(look: Look) -> Faults:
-    """Yield what is wrong with the file system of the workspace: it is on the network, or full."""
+    """Yield what is wrong with the file system of the workspace: it is on the network, full, or (odd) nearly full."""
+    root = look.ws.paths.root
     try:
         check_filesystem(look.ws.paths, allow_network_fs=look.ws.config.care.allow_network_fs)
     except BadConfig as error:
         if error.key == "care.allow_network_fs":
             yield bad(error.sentence)
-    yield from disk_space(look.ws.paths.root)
-
-
-def disk_space(root: Path) -> Faults:
-    """Yield a fault if the disk of the workspace is full (bad) or nearly full (odd)."""
     stats = os.statvfs(root)
     free, size = stats.f_bavail * stats.f_frsize, stats.f_blocks * stats.f_frsize
     if free < min(SCARCE_BYTES, size * _SCARCE_PART):
@@ -176,63 +145,20 @@ def disk_space(root: Path) -> Faults:
 
 
 def clock(look: Look) -> Faults:
-    """Yield a fault if the clock was set back, or if memory and machine have different time zones."""
-    ws, now = look.ws, look.now
+    """Yield a fault if the clock was set back."""
     with contextlib.suppress(ValueError):
-        ahead = from_wire(next((at for _, at, _ in newest_events(ws.paths.log)), "")) - now
+        ahead = from_wire(next((at for _, at, _ in newest_events(look.ws.paths.log)), "")) - look.now
         if ahead > SMALL:
             yield bad(
                 "the clock is {hours} hours behind the last event of log.jsonl, so it was set back; `timedatectl` shows the clock.",
                 hours=round(ahead / timedelta(hours=1)),
             )
-            return
-    machine = machine_zone(look.environ)
-    here, elsewhere = (now.astimezone(zone).utcoffset() for zone in (ws.zone, find_zone(machine)))
-    # a zone that was chosen is intended; a workspace for which nobody chose one has UTC
-    if not here and elsewhere:
-        yield odd(
-            "the days of memory are those of {zone}, the machine's are those of {machine}; if they are yours, set archive.timezone in recalld.toml, as `recalld init` does in a new workspace.",
-            zone=ws.config.archive.timezone,
-            machine=machine,
-        )
 
 
 def lasting(look: Look) -> Faults:
-    """Yield the lasting faults that a running supervisor reports; each says itself what to do."""
-    ends = {event: end for event, (end, _) in _LASTING.items()}
-    states = lasting_states(look.ws.paths.log, ends) if look.is_running else {}
-    for event, sentence in ((event, sentence) for event, (_, sentence) in _LASTING.items() if event in states):
-        if sentence:
-            yield bad(sentence)
-        why = "" if event == "config_refused" else str(states[event].get("why", ""))
-        reported = (sentence.rstrip(".") for sentence in why.split(".; ") if sentence)
-        yield from (bad(_logged(event, sentence, look.ws.paths.root)) for sentence in reported)
-
-
-def _logged(event: str, why: str, root: Path) -> Text:
-    """Return the sentence of the log, which is English; the Chinese text names the event, and what was refused."""
-    if event != "degraded":
-        return Text(msgid("{why}.", "log"), why=why, event=event)
-    file = _FILE_NAME.search(why.replace(f"{root}/", ""))
-    return Text(msgid("{why}.", "refused"), why=why, what=file[0] if file else Text("the disk or the system"))
-
-
-#: Files of earlier versions that nothing writes any more, from the workspace; what `archive.places.LEFT` names, a supervisor
-#: deletes itself. Versions of history.json that were replaced while a program had them open and whose messages were taken in
-#: (until 0.28), what a fleet kept in the folder of its workspaces (until 0.32), a form of the long-term file's lines.
-LEFT_OVER: Final = (
-    ".recalld/replaced/history.json.*.*.*",
-    "prompts/memory-entry.*.md",
-    "../.fleet",
-    "../fleet.toml",
-)
-
-
-def left_over(look: Look) -> Faults:
-    """Yield one fault with the files of earlier versions that nothing writes any more."""
-    root = escape(str(look.ws.paths.root))
-    if files := [path for pattern in LEFT_OVER for path in sorted(glob(os.path.normpath(f"{root}/{pattern}")))]:
-        yield odd(
-            "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
-            files=list(map(quote, files)),
-        )
+    """Yield the lasting faults that a running supervisor reports; each says itself what to do. The log is English."""
+    states = lasting_states(look.ws.paths.log, _LASTING) if look.is_running else {}
+    sentence = msgid("{what}: {why}.", "log")
+    for event in (event for event in _LASTING if event in states):
+        why = str(states[event].get("why", "")).rstrip(".")
+        yield bad(sentence, what=Text(EVENTS[event]), why=why, event=event)

@@ -21,23 +21,15 @@ from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, MEMORY_LATE
 from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.disk import read_outside
 from ..storage.errors import BadConfig, why_refused
-from ..storage.texts import Text
+from ..storage.texts import Text, msgid
 from .check import Faults, Look, bad, odd
-from .machine import disk_space
-from .units import SERVICE, Installation, below_head, installed
+from .units import SERVICE, Installation, installed
 
 #: For how long a hook that was out of time is told, and a nightly backup that failed: the next night has its own.
 _DAY: Final = timedelta(days=1)
 _TWO_NIGHTS: Final = timedelta(days=2)
 #: The rights that others must not have on the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
-#: Why there is no HTTP service, by the `reason` of the event `port_refused`.
-_PORT_REFUSED: Final = {
-    "taken": Text("another program uses it"),
-    "forbidden": Text("this user may only use ports above 1023"),
-    "address": Text("it is no address of this machine"),
-    "remote": Text("other machines can reach it, and allow_remote is not set"),
-}
 
 
 def check_key(key: Path) -> None:
@@ -76,7 +68,7 @@ def last_night(look: Look) -> Faults:
 def units(look: Look) -> Faults:
     """Yield the faults of the services of the workspace; if there are none, a fault if no service runs."""
     services = installed(look.ws.paths.root, look.environ)
-    faults = [fault for path, what in services.items() for fault in (*_of_the_units(path.parent, what), *_of_the_key(what))]
+    faults = [fault for path, what in services.items() for fault in _of_service(path.parent, what)]
     yield from faults
     if services and not look.is_running and not faults:
         options = next(iter(services.values())).options
@@ -87,35 +79,34 @@ def units(look: Look) -> Faults:
         )
 
 
-def service_faults(folder: Path, what: Installation) -> Faults:
-    """Yield the faults of a service with its units in *folder*: of these, its key file, and the disk that it writes to."""
-    yield from _of_the_units(folder, what)
-    yield from _of_the_key(what)
-    with suppress(OSError):  # the service itself reports that the workspace is gone
-        yield from disk_space(what.workspace)
-
-
-def _of_the_units(folder: Path, what: Installation) -> Faults:
-    again = f"recalld service install{what.options}"
+def _of_service(folder: Path, what: Installation) -> Faults:
+    again, unit = f"recalld service install{what.options}", folder / what.unit(SERVICE)
     if _is_gone(what.python):
         yield bad(
             "{unit} starts {python}, which is not there; `{command}` makes it for this recalld.",
-            unit=folder / what.unit(SERVICE),
+            unit=unit,
             python=what.python,
             command=again,
         )
-        return
-    for name, wanted in what.units().items():
-        present = b""
-        with suppress(OSError):
-            present = read_outside(folder / name)
-        if below_head(present) != below_head(wanted):
-            yield odd(
-                "{unit} is missing, or not as this recalld makes it; `{command}` makes it again. What you add with `systemctl edit` stays in use.",
-                unit=folder / name,
-                command=again,
-            )
-            return
+    elif others := [folder / name for name, data in what.units().items() if not _holds(folder / name, data)]:
+        yield odd(
+            "{unit} is missing, or not as this recalld makes it; `{command}` makes it again. What you add with `systemctl edit` stays in use.",
+            unit=others[0],
+            command=again,
+        )
+    try:
+        if what.key:
+            check_key(what.key)
+    except BadConfig as error:
+        if not isinstance(error.__cause__, PermissionError):  # which only root may read
+            yield bad("the key file of {unit}: {why}.", unit=unit.name, why=error.why)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return read_outside(path) == data
+    except OSError:
+        return False
 
 
 def _is_gone(path: str) -> bool:
@@ -125,16 +116,6 @@ def _is_gone(path: str) -> bool:
     except OSError as error:
         return isinstance(error, (FileNotFoundError, NotADirectoryError))
     return False
-
-
-def _of_the_key(what: Installation) -> Faults:
-    """Yield the faults of the key file; a file that only root may read is not reported."""
-    try:
-        if what.key:
-            check_key(what.key)
-    except BadConfig as error:
-        if not isinstance(error.__cause__, PermissionError):
-            yield bad("the key file of {unit}: {why}.", unit=what.unit(SERVICE), why=error.why)
 
 
 def clients(look: Look) -> Faults:
@@ -156,35 +137,26 @@ def clients(look: Look) -> Faults:
         with suppress(OSError):
             text = Path(connection.path).read_text(encoding="utf-8", errors="replace")
         program, *rest = split(connection.command) or [""]
-        if not text or json.dumps(connection.command, ensure_ascii=False)[1:-1] not in text:
-            yield odd(
-                "{path} no longer has what connects {client}; `{command}` puts it in again, `recalld connect {client} --remove --yes` forgets it.",
-                client=connection.client,
-                path=connection.path,
-                command=again,
+        is_there = bool(text) and json.dumps(connection.command, ensure_ascii=False)[1:-1] in text
+        if not is_there or (program and (_is_gone(program) or rest[1:2] != [str(look.ws.paths.root)])):
+            why = msgid(
+                "{path} no longer connects {client}, or starts what does not exist or has another workspace; `{command}` mends it, `recalld connect {client} --remove --yes` forgets it."
             )
-        elif program and (_is_gone(program) or rest[1:2] != [str(look.ws.paths.root)]):
-            yield bad(
-                "the hook of {client} starts what does not exist or has another workspace, {hook}; `{command}`.",
-                client=connection.client,
-                hook=connection.command,
-                command=again,
-            )
+            fault = bad if is_there else odd
+            yield fault(why, client=connection.client, path=connection.path, command=again)
 
 
 def hooks(look: Look) -> Faults:
     """Yield that hooks of clients, or the proxy, were out of time within the last day, or that a client has no hook."""
-    since, late, unsent, unknown = to_wire(look.now - _DAY), [], list[str](), set[str]()
+    since, late, unknown = to_wire(look.now - _DAY), [], set[str]()
     for name, at, fields in newest_events(look.ws.paths.log):
         if at < since:
             break
-        client, why = str(fields.get("client", "")), fields.get("why") if name == "hook_failed" else None
-        if why == HOOK_LATE:
-            late.append((at, client))
-        elif why == HOOK_UNKNOWN:
+        client, why = str(fields.get("client", "")), fields.get("why")
+        if name == "hook_failed" and why == HOOK_UNKNOWN:
             unknown.add(client)
-        elif name == "proxy_failed" and fields.get("why") == MEMORY_LATE:
-            unsent.append(at)
+        elif (name, why) in (("hook_failed", HOOK_LATE), ("proxy_failed", MEMORY_LATE)):
+            late.append((at, client if name == "hook_failed" else Text("the proxy")))
     if unknown:
         yield odd(
             "{clients} asked for a hook that recalld does not have: nothing that is said there is kept. Take the plugin or the hooks out of its settings.",
@@ -192,31 +164,27 @@ def hooks(look: Look) -> Faults:
         )
     if late:
         yield bad(
-            "the hook of {clients} was out of time in the last day ({count}), last at {time}, so these questions had no memory; the machine was busy, or no supervisor ran: `recalld service install` keeps one running.",
-            clients=", ".join(sorted({client for _, client in late})),
+            "memory came too late for {clients} in the last day ({count}), last at {time}, so these questions had none; the machine was busy, or no supervisor ran: `recalld service install` keeps one running.",
+            clients=sorted({client for _, client in late}),
             count=len(late),
             time=look.local_time(from_wire(late[0][0])),
-        )
-    if unsent:
-        yield bad(
-            "memory came too late for the proxy in the last day ({count}), last at {time}, so these questions went to the model without it; the machine was busy, or `recall.timeout_ms` is too small for it.",
-            count=len(unsent),
-            time=look.local_time(from_wire(unsent[0])),
         )
 
 
 def supervisor(look: Look) -> Faults:
     """Yield a fault if the running supervisor does not respond, or is not of the installed version."""
     runs = look.ask() if look.is_running else None
-    if runs == "":
-        yield bad(
-            "the supervisor does not respond at its socket, or is an older recalld, and commands are slower without it; {mend}.",
-            mend=_restart(look),
-        )
-    elif runs and runs != look.version():
-        yield bad(
-            "the supervisor runs as {old}, and {new} is installed; {mend}.", old=runs, new=look.version(), mend=_restart(look)
-        )
+    if runs is None or runs == look.version():
+        return
+    mend = Text("stop it, and start it again with `recalld run`")
+    for what in installed(look.ws.paths.root, look.environ).values():
+        mend = Text("`{command}` starts it again", command=f"recalld service restart{what.options}")
+    yield bad(
+        "the supervisor is {old}, and {new} is installed; {mend}.",
+        old=runs or Text("one that does not respond, or an older recalld"),
+        new=look.version(),
+        mend=mend,
+    )
 
 
 def port(look: Look) -> Faults:
@@ -224,10 +192,10 @@ def port(look: Look) -> Faults:
     states = lasting_states(look.ws.paths.log, {"port_refused": "port_open"}) if look.is_running else {}
     for fields in states.values():
         yield bad(
-            "there is no HTTP service at {host}:{port}: {why}. Set another host or port in [serve] of recalld.toml.",
+            "there is no HTTP service at {host}:{port} ({why}). In [serve] of recalld.toml set another host or port, or allow_remote.",
             host=fields.get("host"),
             port=fields.get("port"),
-            why=_PORT_REFUSED.get(str(fields.get("reason")), _PORT_REFUSED["address"]),
+            why=fields.get("reason"),
         )
 
 
@@ -253,10 +221,3 @@ def sources(look: Look) -> Faults:
                 name=source.name,
                 count=state.waits,
             )
-
-
-def _restart(look: Look) -> str:
-    """Return the command that restarts the supervisor: as the service of the workspace, or by hand."""
-    for what in installed(look.ws.paths.root, look.environ).values():
-        return Text("`{command}` starts it again", command=f"recalld service restart{what.options}")
-    return Text("stop it, and start it again with `recalld run`")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, CompletedProcess
 from typing import Any, Final
 
-from ..host.service import REASONS, TOLD, python_gone
-from ..storage.disk import MOST_OUTSIDE, RealDisk
+from ..host.service import SAID, TOLD, systemd_says
+from ..storage.disk import RealDisk, read_outside
 from ..storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from ..storage.files import Files
 from ..storage.texts import Text
@@ -25,29 +25,25 @@ from .units import AGAIN, BACKUP, BACKUP_TIMER, FSCK, SERVICE, TEMPLATES, TIMER,
 BOOTED: Final = Path("/run/systemd/system")
 #: The folder with a file for each user whose services go on when that user is not logged in.
 _LINGERING: Final = Path("/var/lib/systemd/linger")
-#: The properties of a unit that are read.
-_PROPERTIES: Final = "ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
-#: systemd's exit code for a program that can't start.
-_NO_PROGRAM: Final = "203"
+#: The units whose state is read, and the properties of each.
+_SHOWN: Final = (SERVICE, AGAIN, FSCK, TIMER, BACKUP, BACKUP_TIMER)
+_PROPERTIES: Final = "ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp"
+#: The states of a unit that runs, or will in a moment.
+_RUNS: Final = ("active", "activating", "reloading")
 #: The state of a unit that has failed and will be started again soon.
 _WAITING: Final = "auto-restart"
-#: Seconds until a program must have ended: a service that is started is ready once its first index is made.
-_LONGEST_S: Final = 1800.0
 _UNIT_MODE: Final = 0o644
-_LOGS: Final = Text("`recalld service logs` may say more")
 _FILES: Final = Files(RealDisk())
 
 
-def run_program(words: Sequence[str], most_s: float = _LONGEST_S) -> CompletedProcess[str]:
-    """Run the program to its end; the exit code is 127 if there is no such program. NoService for one that does not end."""
+def run_program(words: Sequence[str]) -> CompletedProcess[str]:
+    """Run the program to its end; the exit code is 127 if there is no such program."""
     environ = {**os.environ, "LC_ALL": "C.UTF-8", "SYSTEMD_PAGER": ""}
     runtime = f"/run/user/{os.getuid()}"
     if os.path.isdir(runtime):  # `su` and `ssh HOST COMMAND` may not set the variable
         environ.setdefault("XDG_RUNTIME_DIR", runtime)
     try:
-        return subprocess.run(words, env=environ, capture_output=True, text=True, check=False, stdin=DEVNULL, timeout=most_s)
-    except subprocess.TimeoutExpired:
-        raise NoService(Text("`{program}` did not end", program=words[0]), _LOGS) from None
+        return subprocess.run(words, env=environ, capture_output=True, text=True, check=False, stdin=DEVNULL)
     except OSError:
         return CompletedProcess([*words], 127, "", "")
 
@@ -82,28 +78,26 @@ def lingers(user: str) -> bool:
 
 def installation(what: Installation) -> Installation:
     """
-    Return the installation with the user and the name of *what*, as its unit tells it.
+    Return the installation with the user and the name of *what*, as its units tell it.
 
-    NoUnit if there is none, ForeignUnit for a unit that `install` did not make.
+    NoUnit if there are none, ForeignUnit for a unit that `install` did not make.
     """
-    unit = what.unit(SERVICE)
-    if unit not in (present := _present(what)):
-        raise NoUnit(what.folder / unit)
-    return present[unit]
+    for present in _present(what).values():
+        return present
+    raise NoUnit(what.folder / what.unit(SERVICE))
 
 
 def _present(what: Installation) -> dict[str, Installation]:
     """Return what each of its units that exist is of, by name; ForeignUnit for one that `install` did not make."""
     units = {}
     for name in map(what.unit, TEMPLATES):
-        try:
-            version = _FILES.read_stable(what.folder / name, most=MOST_OUTSIDE)
-        except OSError as error:  # a folder, a pipe, a link to a device
-            raise ForeignUnit(what.folder / name) from error
-        if version:
-            if (parsed := parse_unit(version.data, what.user)) is None:
-                raise ForeignUnit(what.folder / name)
+        path, parsed = what.folder / name, None
+        with suppress(OSError):  # a folder, a pipe, a link to a device
+            parsed = parse_unit(read_outside(path), what.user)
+        if parsed:
             units[name] = parsed
+        elif path.exists():
+            raise ForeignUnit(path)
     return units
 
 
@@ -139,12 +133,10 @@ def uninstall(what: Installation) -> Installation:
 
     NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
     """
-    present = _present(what)
-    if not present:
-        raise NoUnit(what.folder / what.unit(SERVICE))
-    _remove(what, [*present])
+    was = installation(what)
+    _remove(what, [*_present(what)], ["clean", "--what=all"])  # caches, the state of the system's, the stamps of timers
     _call(what, "daemon-reload")
-    return next(iter(present.values()))
+    return was
 
 
 def _restart(what: Installation, names: list[str]) -> None:
@@ -154,16 +146,14 @@ def _restart(what: Installation, names: list[str]) -> None:
     try:
         _call(what, "restart", *names)
     except NoService as error:
-        shown = _show(what, SERVICE)
-        if shown.get("ActiveState") == "failed" or shown.get("SubState") == _WAITING:
-            raise NoService(_why_down(what, shown), Text("`recalld doctor` may say more")) from error
+        if down := state_of(what)["down"]:
+            raise NoService(down, Text("`recalld doctor` may say more")) from error
         raise
 
 
-def _remove(what: Installation, names: list[str]) -> None:
-    if names:
-        _call(what, "disable", "--now", *names, may_fail=True)
-        _call(what, "reset-failed", *names, may_fail=True)
+def _remove(what: Installation, names: list[str], *last: list[str]) -> None:
+    for words in (["disable", "--now"], ["reset-failed"], *last) if names else ():
+        _call(what, *words, *names, may_fail=True)
     for name in names:
         _FILES.remove(what.folder / name)
 
@@ -173,66 +163,46 @@ def _call(what: Installation, *words: str, may_fail: bool = False) -> None:
     done = run_program(systemctl(what, *words))
     if done.returncode and not may_fail:
         sentence = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0].rstrip(".")
-        raise NoService(Text("`systemctl {verb}` says: {said}", verb=words[0], said=sentence), _LOGS)
+        raise NoService(
+            Text("`systemctl {verb}` says: {said}", verb=words[0], said=sentence),
+            Text("`{command}` may say more", command=what.logs),
+        )
 
 
 # ── how it is ────────────────────────────────────────────────────────────────
 
 
-def runs(what: Installation) -> bool:
-    """True if the service runs, starts or ends."""
-    return _is_active(_show(what, SERVICE))
-
-
 def state_of(what: Installation) -> dict[str, Any]:
     """Return the state of the service: `down` is why it does not run, "" if it does; `retries`, if systemd will start it."""
-    shown = _show(what, SERVICE)
-    state = shown.get("ActiveState", "")
-    waits = shown.get("SubState") == _WAITING
-    down = "" if state in ("active", "activating", "reloading") and not waits else _why_down(what, shown)
+    done = run_program(systemctl(what, "show", *map(what.unit, _SHOWN), f"--property={_PROPERTIES}"))
+    shown = [dict(line.partition("=")[::2] for line in block.splitlines()) for block in done.stdout.split("\n\n")]
+    service, again, fsck, timer, backup, backup_timer = (shown + [{}] * len(_SHOWN))[: len(_SHOWN)]
+    state, waits = service.get("ActiveState", ""), service.get("SubState") == _WAITING
+    down = "" if state in _RUNS and not waits else _why_down(what, service)
     return {
         "unit": what.unit(SERVICE),
         "workspace": str(what.workspace),
         "state": state,
-        "since": shown.get("ActiveEnterTimestamp", ""),
-        "statusText": shown.get("StatusText", ""),
-        "restarts": int(shown.get("NRestarts") or 0),
-        "nightlyFsck": _state_at_night(what, TIMER, FSCK),
-        "nightlyBackup": _state_at_night(what, BACKUP_TIMER, BACKUP) if what.backups else "none",
+        "since": service.get("ActiveEnterTimestamp", ""),
+        "statusText": service.get("StatusText", ""),
+        "restarts": int(service.get("NRestarts") or 0),
+        "nightlyFsck": _at_night(timer, fsck),
+        "nightlyBackup": _at_night(backup_timer, backup) if what.backups else "none",
         "down": down,
-        "retries": bool(down) and (waits or _is_active(_show(what, AGAIN))),
+        "retries": bool(down) and (waits or again.get("ActiveState") in _RUNS),
     }
 
 
-def _state_at_night(what: Installation, timer: str, started: str) -> str:
+def _at_night(timer: Mapping[str, str], started: Mapping[str, str]) -> str:
     """Return the state of the timer; "failed" if the service that it starts failed the last time."""
-    has_failed = _show(what, started).get("Result") not in ("success", None)
-    return "failed" if has_failed else _show(what, timer).get("ActiveState", "")
+    return "failed" if started.get("Result", "success") != "success" else timer.get("ActiveState", "")
 
 
-def _show(what: Installation, template: str) -> dict[str, str]:
-    """Return the properties of its unit of the *template*, by name."""
-    done = run_program(systemctl(what, "show", what.unit(template), f"--property={_PROPERTIES}"))
-    return dict(line.partition("=")[::2] for line in done.stdout.splitlines())
-
-
-def _is_active(shown: dict[str, str]) -> bool:
-    return shown.get("ActiveState") in ("active", "activating", "deactivating", "reloading")
-
-
-def _why_down(what: Installation, shown: dict[str, str]) -> str:
-    """Return why the service does not run: what systemd says of it, or its last error, if the journal has one."""
-    result, code = shown.get("Result", ""), shown.get("ExecMainStatus", "")
-    has_ended = result == "exit-code"
-    if reason := REASONS.get(code if has_ended else result):
-        return reason
-    if has_ended and (code == _NO_PROGRAM or run_program([what.python, "-P", "-c", "import recalld"]).returncode):
-        return python_gone(what.python)
-    run = shown.get("InvocationID")
-    match = f"_SYSTEMD_INVOCATION_ID={run}" if run else f"{'--unit' if what.user else '--user-unit'}={what.unit(SERVICE)}"
-    done = run_program(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", match])
-    if sentence := done.stdout.strip().removeprefix("recalld: ").rstrip("."):
-        return sentence
-    if has_ended:
-        return Text("it ended with exit code {code}", code=code)
-    return Text("it was stopped") if result == "success" else Text("it failed, which systemd calls {result}", result=result)
+def _why_down(what: Installation, service: Mapping[str, str]) -> str:
+    """Return why the service does not run: its last sentence, or what systemd says of it."""
+    if (result := service.get("Result", "")) == "success":
+        return Text("it was stopped")
+    with suppress(OSError):
+        if sentence := read_outside(what.alarm / SAID).decode("utf-8", "replace").strip():
+            return sentence
+    return systemd_says(f"{result} {service.get('ExecMainStatus', '')}".strip())

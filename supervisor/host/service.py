@@ -7,15 +7,14 @@ and started again. Time alone does not feed it. A message that can't be sent is 
 `systemctl status` shows the first fault of the last round, or that it runs.
 
 The alarm is a script for /bin/sh, which a unit of its own starts. A disk, the Python of the service or the whole workspace may
-be gone by then, so a folder that only the user can read has all that it needs: `care.on_trouble`, sentences in the workspace's
-language, the last error.
+be gone by then, so a folder that only the user can read has all that it needs: `care.on_trouble`, the last error, a sentence in
+the workspace's language.
 """
 
 from __future__ import annotations
 
 import contextlib
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -43,18 +42,6 @@ SAID: Final = "said"
 TOLD: Final = "told"
 _TEMPLATE: Final = Path(__file__).resolve().parent / SCRIPT
 _WORD: Final = lazy_re(r"@(\w+)@")
-_SIGNAL: Final = Text("a signal killed it")
-#: Why a service is down, by systemd's word for its result, or by its exit code.
-REASONS: Final = {
-    "226": Text("systemd could not make its folders visible to it (226/NAMESPACE); a disk may not be mounted"),
-    "243": Text("its key file is not there, or can't be read"),
-    "watchdog": Text("it hung, and the watchdog killed it"),
-    "timeout": Text("it did not start or stop in time"),
-    "oom-kill": Text("it needed more memory than the machine, or `--memory-max`, gives it"),
-    "start-limit-hit": Text("it failed again and again"),
-    "signal": _SIGNAL,
-    "core-dump": _SIGNAL,
-}
 
 
 class ServiceManager:
@@ -107,15 +94,12 @@ class Alarm:
 
     def keep(self, ws: Workspace) -> None:
         """Write the script with the present configuration of the workspace."""
-        if self._folder:
-            self._write(SCRIPT, script(ws), mode=0o700)
+        self._write(SCRIPT, script(ws), mode=0o700)
 
     @contextlib.contextmanager
     def last_words(self, render: Callable[[object], str]) -> Iterator[None]:
         """Keep the sentence of the error that ends the service, in the language of *render*."""
-        if self._folder:
-            with contextlib.suppress(OSError, SupervisorError):
-                self._files.remove(self._folder / SAID)
+        self._write(SAID, b"")
         try:
             yield
         except (SupervisorError, OSError) as error:
@@ -134,27 +118,18 @@ class Alarm:
 def script(ws: Workspace) -> bytes:
     """Return the script for the service of the workspace."""
     language: Language = "zh" if ws.config.language == "zh" else "en"
-    texts = {
-        "unknown": Text("it failed"),
-        "dependency": Text("something that it needs could not be started, such as the mount of its disk"),
-        "python": python_gone(sys.executable),
-        "exit_code": Text("it ended with exit code {code}", code="%s"),
-        "result": Text("it failed, which systemd calls {result}", result="%s"),
-        "down": Text(
-            "{unit} does not run: {why}; `{command}` shows its output.", unit="%s", why="%s", command="recalld service logs%s"
-        ),
-    }
+    texts = {"result": systemd_says("%s"), "down": down("%s", "%s", "journalctl --%s=%s")}
     words = {name: text.in_language(language) for name, text in texts.items()}
-    words |= {"command": ws.config.care.on_trouble, "workspace": str(ws.paths.root), "interpreter": sys.executable}
-    words = {name: quote(word) for name, word in words.items()}
-    words["reasons"] = "\n".join(f"    {why}) why={quote(text.in_language(language))} ;;" for why, text in REASONS.items())
+    words |= {"command": ws.config.care.on_trouble, "workspace": str(ws.paths.root)}
     template = _TEMPLATE.read_text(encoding="utf-8")
-    return _WORD.sub(lambda match: words[match[1]], template).encode("utf-8", "surrogateescape")
+    return _WORD.sub(lambda match: quote(words[match[1]]), template).encode("utf-8", "surrogateescape")
 
 
-def python_gone(python: str) -> Text:
-    """Return why a service with this Python can't run, and what to do."""
-    return Text(
-        "its Python, {python}, is gone or has no recalld any more, as after an upgrade of the system; install recalld there again",
-        python=python,
-    )
+def systemd_says(result: str) -> Text:
+    """Return why a service does not run that said nothing itself: systemd's word, and an exit code."""
+    return Text("it failed, which systemd calls {result}", result=result)
+
+
+def down(unit: str, why: str, logs: str) -> Text:
+    """Return the sentence that a service does not run, with the command that shows its output."""
+    return Text("{unit} does not run: {why}; `{command}` shows its output.", unit=unit, why=why, command=logs)

@@ -83,12 +83,10 @@ def test_verdict_names_the_last_summary_that_keeps_failing_in_words(world):
 
 def test_verdict_names_in_chinese_what_was_refused(world):
     """The words of the log are English; "详情见 log.jsonl 里的 degraded" alone said nothing."""
-    file = world.root / "history.json"
-    log(world).emit("degraded", why=f"{file} could not be read or written: No space left on device; check it.; a: b; check it.")
+    log(world).emit("degraded", why="history.json could not be read or written: No space left on device; check it.")
     with world.files.lock(world.paths.supervisor_lock):
-        named, unnamed = (render(one, "zh") for one in world.verdict()[0])
-    assert named == "操作被拒绝（history.json），recalld 会等待并重试；详情见 log.jsonl 里的 degraded。"
-    assert unnamed == "操作被拒绝（磁盘或系统），recalld 会等待并重试；详情见 log.jsonl 里的 degraded。"
+        (sentence,) = world.verdict()[0]
+    assert render(sentence, "zh") == "磁盘或系统拒绝了操作，recalld 会等待并重试；详情见 log.jsonl 里的 degraded。"
 
 
 def test_verdict_names_what_lasts_by_the_log_of_a_running_supervisor(world):
@@ -100,10 +98,8 @@ def test_verdict_names_what_lasts_by_the_log_of_a_running_supervisor(world):
     assert told(world) == [], "without a supervisor nobody knows whether it lasts"
     with world.files.lock(world.paths.supervisor_lock):
         assert told(world) == [
-            "a: b; check it.",
-            "c: d; check it.",
-            "new memories are not found for now.",
-            "e: f; try again.",
+            "the disk or the system refuses; recalld waits and tries again: a: b; check it.; c: d; check it.",
+            "the index can't be updated; new memories are not found until it can: e: f; try again.",
         ]
         events.emit("recovered")
         events.emit("index_fresh")

@@ -208,7 +208,6 @@ BROKEN: dict[str, tuple[Callable[[Broken], object], set[tuple[str, str]]]] = {
     "files that their owner may not read": (files_that_their_owner_may_not_read, {("rights", "bad")}),
     "notes outside the workspace": (lambda it: (it.root / "memory" / "笔记").symlink_to(it.root.parent), {("links", "odd")}),
     "folders that their owner may not write to": (folders_that_their_owner_may_not_write_to, {("rights", "bad")}),
-    "days of no chosen zone": (lambda it: it.write("recalld.toml", ""), {("clock", "odd")}),
     "a quarantine that is full": (a_quarantine_that_is_full, {("files", "odd")}),
     "two long term files": (two_long_term_files, {("long-term file", "odd")}),
     "a summary that failed": (a_summary_that_failed, {("tasks", "odd")}),

@@ -94,7 +94,7 @@ WITHOUT_JSON: Final = {"pool key", "mcp", "open"}
 #: What needs a Redis, and is asked for in tests/pool.
 OF_REDIS: Final = {"pool status"}
 #: What needs systemd, and is asked for in script/test-systemd.
-OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status", "service logs"}
+OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status"}
 AWAY: Final = {
     "RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1",
     "RECALLD_LLM_MODEL": "qwen-test",

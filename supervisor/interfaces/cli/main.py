@@ -43,7 +43,7 @@ HEADINGS: Final[Mapping[Text, Mapping[str, str | tuple[str, str, Text]]]] = {
         "run": "workspace",
         "connect": "connect",
         "import": "import_logs",
-        "service": ("service", "install restart uninstall status logs", Text("recalld as a service of systemd.")),
+        "service": ("service", "install restart uninstall status", Text("recalld as a service of systemd.")),
         "model": ("care", "test", Text("The model that writes summaries.")),
     },
     Text("For an assistant"): {
@@ -95,11 +95,8 @@ LEFT: Final = {
     "fleet": Text(
         "there is no fleet any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and `systemctl --user disable --now recalld-fleet` ends the unit of the fleet."
     ),
-    "service add": Text(
-        "`service add` makes no units any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and a unit of your own with `recalld worker --broker URL` runs a worker of a pool (docs/how-to/a-pool-of-workers.md)."
-    ),
-    "service remove": Text(
-        "`service remove` removes no units any more: `systemctl --user disable --now recalld-worker` ends a worker of a pool, with recalld-fleet or recalld-gateway what an earlier version ran, and with sudo and without --user those of the system; then the file of the unit can be deleted."
+    "service logs": Text(
+        "`journalctl --user-unit=recalld.service` shows what a service wrote; `journalctl --unit=recalld@USER.service`, one of the system."
     ),
     "restore --from": Text(
         "a copy of history.json is no longer given: move it into inbox.d/new, and what only it has is added."

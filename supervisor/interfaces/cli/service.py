@@ -6,29 +6,19 @@ import os
 import pwd
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from ...checks.services import check_key, service_faults
-from ...checks.systemd import (
-    check_manager,
-    install,
-    installation,
-    lingers,
-    restart,
-    runs,
-    state_of,
-    systemctl,
-    uninstall,
-)
-from ...checks.units import BACKUP, FSCK, SERVICE, TROUBLE, Installation, remains
+from ...checks.services import check_key
+from ...checks.systemd import check_manager, install, installation, lingers, restart, state_of, systemctl, uninstall
+from ...checks.units import SERVICE, TEMPLATES, Installation
+from ...host.service import down
 from ...protocol.config import check_made
 from ...protocol.paths import WorkspacePaths
 from ...storage.disk import RealDisk
-from ...storage.errors import AlreadyRuns, BadFile, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
+from ...storage.errors import AlreadyRuns, BadFile, BadRequest, ForeignUnit, NoPermission, NoUnit
 from ...storage.texts import Text
 from .call import Call
 from .parser import Option, command
@@ -48,9 +38,6 @@ def service_install(
     ] = None,
     keep: Annotated[int | None, Option("--keep", "how many backups are kept there; 7 at first", least=1)] = None,
     no_backup: Annotated[bool, Option("--no-backup", "no more backups; existing ones stay")] = False,
-    memory_max: Annotated[
-        str, Option("--memory-max", "the memory it may use, as 400M; infinity ends a limit", metavar="SIZE")
-    ] = "",
     dry_run: Annotated[bool, Option("--dry-run", "show the units and the commands, change nothing")] = False,
 ) -> None:
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
@@ -69,7 +56,6 @@ def service_install(
         key=_real(key_file) if key_file else before.key,
         backups=None if no_backup else _real(backup_to) if backup_to else before.backups,
         keep=keep or before.keep,
-        memory_max=memory_max or before.memory_max,
     )
     if keep and not wanted.backups and not no_backup:
         raise BadRequest("--keep", Text("there are no backups; name their folder with --backup-to"))
@@ -90,12 +76,20 @@ def service_install(
     call.answer({"unit": unit, "workspace": str(root), "lingers": goes_on}, sentences)
 
 
+def _show_units(call: Call, wanted: Installation) -> None:
+    texts = {str(wanted.folder / name): data.decode() for name, data in wanted.units().items()}
+    started = (systemctl(wanted, verb, *wanted.started) for verb in ("enable", "restart"))
+    commands = [systemctl(wanted, "daemon-reload"), *started]
+    call.answer(
+        {"units": texts, "commands": commands},
+        [*(f"# {path}\n{text}" for path, text in texts.items()), *map(" ".join, commands)],
+    )
+
+
 @command("service restart", common=("json",))
 def service_restart(call: Call, system: System = "", name: Name = "") -> None:
     """Restart the service, for example after an update of recalld, and return when it is ready."""
-    named = Installation(Path(), system, name=name)
-    check_manager(named)
-    what = installation(named)
+    what = _installed(system, name)
     _check(what)
     restart(what)
     unit = what.unit(SERVICE)
@@ -105,11 +99,10 @@ def service_restart(call: Call, system: System = "", name: Name = "") -> None:
 @command("service uninstall", common=("json",))
 def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     """Stop the service and remove its units; the memory stays."""
-    named = Installation(Path(), system, name=name)
-    check_manager(named)
-    what = uninstall(named)
+    what = _installed(system, name)
+    uninstall(what)
     shutil.rmtree(what.alarm, ignore_errors=True)
-    left = list(map(str, remains(what)))
+    left = [str(path) for template in TEMPLATES if (path := what.folder / f"{what.unit(template)}.d").exists()]
     sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
     if left:
         sentences.append(Text("what is left may be deleted: {places}.", places=left))
@@ -119,53 +112,30 @@ def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
 @command("service status", common=("json",))
 def service_status(call: Call, system: System = "", name: Name = "") -> int:
     """Show whether the service runs and, if it does not, why; 65 then."""
-    named = Installation(Path(), system, name=name)
-    if not system:
-        check_manager(named)
-    what = installation(named)
+    what = _installed(system, name, reads=True)
     facts = state_of(what)
     call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
-    wrong, faults = [*_wrong(facts, what.options)], [*service_faults(what.folder, what)]
-    for sentence in (*wrong, *(fault.why for fault in faults)):
-        call.say(sentence, BadFile.exit_code)
-    return BadFile.exit_code if wrong or any(fault.state == "bad" for fault in faults) else 0
-
-
-def _wrong(facts: Mapping[str, Any], options: str) -> Iterator[str]:
+    wrong = []
     if facts["down"]:
-        logs = f"recalld service logs{options}"
-        yield Text(
-            "{unit} does not run: {why}; `{command}` shows its output.", unit=facts["unit"], why=facts["down"], command=logs
-        )
+        wrong.append(down(facts["unit"], facts["down"], what.logs))
     if facts["retries"]:
-        restart = f"recalld service restart{options}"
-        yield Text("systemd tries it again by itself, in ten minutes at the latest; `{command}` does now.", command=restart)
-    if facts["nightlyFsck"] == "failed":
-        yield Text("the nightly check found something; `recalld status` says what.")
-    if facts["nightlyBackup"] == "failed":
-        yield Text("the nightly backup failed; `recalld status` says why.")
+        again = f"recalld service restart{what.options}"
+        wrong.append(
+            Text("systemd tries it again by itself, in ten minutes at the latest; `{command}` does now.", command=again)
+        )
+    if "failed" in (facts["nightlyFsck"], facts["nightlyBackup"]):
+        wrong.append(Text("the nightly check or backup failed; `recalld status` says why."))
+    for sentence in wrong:
+        call.say(sentence)
+    return BadFile.exit_code if wrong else 0
 
 
-@command("service logs", common=("json",))
-def service_logs(
-    call: Call,
-    system: System = "",
-    name: Name = "",
-    follow: Annotated[bool, Option("--follow", "go on with new lines as they come")] = False,
-    lines: Annotated[int, Option("--lines", "how many of the last lines", least=1)] = 100,
-) -> None:
-    """Show the journal of the service and its nightly check."""
-    what = Installation(Path(), system, name=name)
-    option = "--unit" if system else "--user-unit"
-    words = [*(f"{option}={what.unit(template)}" for template in (SERVICE, FSCK, TROUBLE, BACKUP)), f"--lines={lines}"]
-    words += [*(["--follow"] if follow else []), *(["--output=json"] if call.json else [])]
-    sys.stdout.flush()
-    try:
-        os.execvp("journalctl", ["journalctl", "--no-pager", "--quiet", *words])  # noqa: S606 - a program of systemd
-    except FileNotFoundError:
-        raise NoService(
-            Text("there is no journal of systemd here"), Text("its events are in log.jsonl of the workspace")
-        ) from None
+def _installed(system: str, name: str, *, reads: bool = False) -> Installation:
+    """Return the service that is meant; who only *reads* need not be root for one of the system."""
+    named = Installation(Path(), system, name=name)
+    if not (system and reads):
+        check_manager(named)
+    return installation(named)
 
 
 def _root(call: Call, user: str) -> Path:
@@ -199,17 +169,6 @@ def _check(wanted: Installation) -> None:
         check_key(wanted.key)
     if wanted.backups:
         check_folder(root, wanted.backups, "--backup-to")
-    if not runs(wanted) and RealDisk().is_locked(WorkspacePaths(root).supervisor_lock):
+    is_down = state_of(wanted)["state"] in ("inactive", "failed", "")
+    if is_down and RealDisk().is_locked(WorkspacePaths(root).supervisor_lock):
         raise AlreadyRuns(root)
-
-
-def _show_units(call: Call, wanted: Installation) -> None:
-    texts = {str(wanted.folder / name): data.decode() for name, data in wanted.units().items()}
-    commands = [
-        systemctl(wanted, "daemon-reload"),
-        *(systemctl(wanted, verb, *wanted.started) for verb in ("enable", "restart")),
-    ]
-    call.answer(
-        {"units": texts, "commands": commands},
-        [*(f"# {path}\n{text}" for path, text in texts.items()), *map(" ".join, commands)],
-    )
