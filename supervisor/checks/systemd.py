@@ -134,7 +134,7 @@ def uninstall(what: Installation) -> Installation:
     NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
     """
     was = installation(what)
-    _remove(what, [*_present(what)], ["clean", "--what=all"])  # caches, the state of the system's, the stamps of timers
+    _remove(what, [*_present(what)], ["clean", "--what=all"])  # caches and the state of one of the system
     _call(what, "daemon-reload")
     return was
 

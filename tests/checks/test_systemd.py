@@ -23,6 +23,7 @@ from recalld.supervisor.checks import systemd
 from recalld.supervisor.checks.services import check_key
 from recalld.supervisor.checks.systemd import check_manager, install, installation, restart, state_of, uninstall
 from recalld.supervisor.checks.units import (
+    AGAIN,
     BACKUP,
     BACKUP_TIMER,
     FSCK,
@@ -46,11 +47,12 @@ BARE = Installation(Path())
 
 @dataclass
 class Machine:
-    """A systemctl: what it was called with, what it refuses by the word, and the properties that it shows."""
+    """A systemctl: what it was called with, what it refuses by the word, and the properties that it shows of each unit."""
 
     folder: Path
     refuses: dict[str, str] = field(default_factory=dict)
     properties: dict[str, str] = field(default_factory=lambda: {"ActiveState": "active", "Result": "success"})
+    others: dict[str, dict[str, str]] = field(default_factory=dict)
     called: list[list[str]] = field(default_factory=list)
 
     def run(self, words: Iterable[str]) -> CompletedProcess[str]:
@@ -58,8 +60,9 @@ class Machine:
         verb, *units = [word for word in self.called[-1][1:] if not word.startswith("-")]
         if verb in self.refuses:
             return CompletedProcess([], 1, "", self.refuses[verb])
-        shown = "".join(f"{name}={value}\n" for name, value in self.properties.items())
-        return CompletedProcess([], 0, "\n".join(shown for _ in units), "")
+        shown = [{**self.properties, **self.others.get(unit, {})} for unit in units]
+        blocks = ("".join(f"{name}={value}\n" for name, value in properties.items()) for properties in shown)
+        return CompletedProcess([], 0, "\n".join(blocks), "")
 
     def verbs(self) -> list[str]:
         return [next(word for word in words[1:] if not word.startswith("-")) for words in self.called]
@@ -142,13 +145,6 @@ def test_check_wants_root_for_units_of_the_system(machine, monkeypatch):
         check_manager(replace(HERE, user="alice"))
 
 
-def test_lingers_reads_what_logind_keeps(tmp_path, monkeypatch):
-    monkeypatch.setattr(systemd, "_LINGERING", tmp_path)
-    assert not systemd.lingers("我")
-    (tmp_path / "我").touch()
-    assert systemd.lingers("我")
-
-
 def test_restart_starts_the_service_that_is_installed(machine):
     with pytest.raises(NoUnit):
         installation(BARE)
@@ -194,7 +190,17 @@ def test_state_of_says_why_the_service_is_down(machine, properties, sentence, do
     found = state_of(installation(BARE))
     assert (found["unit"], found["workspace"], found["down"]) == (SERVICE, str(HERE.workspace), down)
     assert found["retries"] == ("SubState" in properties)
-    assert found["nightlyFsck"] == ("failed" if machine.properties["Result"] != "success" else properties["ActiveState"])
+
+
+def test_state_of_tells_apart_the_units_that_it_reads_at_once(machine):
+    install(replace(HERE, backups=Path("/mnt/usb")))
+    machine.others = {SERVICE: failed("78"), AGAIN: {"ActiveState": "active"}, TIMER: {"ActiveState": "inactive"}}
+    found = state_of(installation(BARE))
+    keys = ("state", "retries", "nightlyFsck", "nightlyBackup")
+    assert [found[key] for key in keys] == ["failed", True, "inactive", "active"]
+    machine.others = {FSCK: {"Result": "exit-code"}, AGAIN: {"ActiveState": "inactive"}, BACKUP: {"Result": "timeout"}}
+    found = state_of(installation(BARE))
+    assert [found[key] for key in keys] == ["active", False, "failed", "failed"]
 
 
 def test_services_of_two_workspaces_are_apart(machine):
@@ -283,13 +289,6 @@ def test_service_says_what_the_supervisor_promises(user):
     assert values(text, "User") == ([user] if user else [])
     assert "DynamicUser" not in text
     assert values(text, "WantedBy") == ["multi-user.target" if user else "default.target"]
-
-
-def test_fsck_runs_at_night_when_nothing_else_does():
-    text = text_of(Installation(Path("/w")), FSCK)
-    assert values(text, "ExecStart")[0].endswith(" -w /w fsck --report")
-    assert (values(text, "IOSchedulingClass"), values(text, "CPUSchedulingPolicy")) == (["idle"], ["idle"])
-    assert values(text_of(Installation(Path("/w")), TIMER), "Persistent") == ["yes"]
 
 
 def test_key_is_a_credential_and_never_a_variable():
