@@ -71,7 +71,7 @@ def test_killed_service_starts_again_and_after_the_limit_it_is_told(me):
     until(lambda: unit.systemctl("kill", "--signal=KILL") and unit.show("ActiveState") == "failed")
     done = me.recalld("service", "status")
     assert (done.code, "does not run" in done.err) == (65, True)
-    until(lambda: "recalld.service does not run: it failed, which systemd calls signal 9" in me.run("cat", "heard").out)
+    until(lambda: "recalld.service does not run: it failed, which systemd calls signal KILL" in me.run("cat", "heard").out)
 
 
 def test_wrong_configuration_stays_down_with_its_reason(me):
