@@ -42,11 +42,11 @@ ROOMS: Final = (
         most=1_183,
         goal=950,
     ),
-    Room("supervisor/host", most=2_198, goal=2_200),
-    Room("supervisor/checks", most=2_828, goal=2_100),
+    Room("supervisor/host", most=2_173, goal=2_200),
+    Room("supervisor/checks", most=2_658, goal=2_100),
     Room("supervisor/importing", most=2_325, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_666, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_622, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_972, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_849, goal=48_000)
+ALL: Final = Room("all", most=50_610, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_222, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_183, goal=48_000)
 
 
 def _lines(path: Path) -> int:
