@@ -333,15 +333,5 @@ class Damaged(Workload):
         ids = {one.get("id") for one in entries_of(disk)}
         stood = [one.id for one in (*self.promised, *acks) if isinstance(one, Acked)]
         wrong = [f"{one} is gone from the conversation" for one in stood if one not in ids]
-        copied = not self.torn or "torn" not in acks or self.torn in disk.tree().values()
+        copied = "torn" not in acks or self.torn in disk.tree().values()
         return super().judge(disk, acks) + wrong + ([] if copied else ["no copy was kept of the damaged file"])
-
-
-class Missing(Damaged):
-    """history.json is deleted by mistake: its backup says that it was there."""
-
-    torn: ClassVar = b""
-
-    def happen(self, life: Program) -> None:
-        life.say("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
-        life.disk.remove("history.json")

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from tests.checker.checker import Acked
 from tests.crash.model_disk import ModelDisk
-from tests.crash.program import Brief, Program, wait
+from tests.crash.program import Program
 from tests.crash.workload import Workload
 
 NOVEMBER = ("2025-11-20T13:00:00.000Z", (("2025-11-20T02:00:00.000Z", "十一月去了苏州，住在平江路。"),))
@@ -120,19 +120,3 @@ class Trim(Workload):
         wrong = [f"history.json holds {len(ids)} messages"] if len(ids) > 4 else []
         wrong += [f"{one} was said last and has left history.json" for one in said[-3:] if one not in ids]
         return super().judge(disk, acks) + wrong
-
-
-class HardCap(Workload):
-    """The model is dead: what is written leaves history.json untold, beyond the hard cap; later it is told from its files."""
-
-    settings = (*Trim.settings, *MODEL)
-    waits = (30,)
-    extract = False
-    before: ClassVar = ()
-
-    def work(self, disk: ModelDisk) -> None:
-        life = self.life(disk, Brief(extract=False, fails=100))
-        for n in range(9):
-            life.say(f"旧{n}", f"很久以前的第 {n} 句。", f"2026-01-1{n}T02:00:00.000Z")
-        life.at(self.now).settle()
-        self.life(disk).at(wait(self.now, minutes=30)).settle()

@@ -18,10 +18,9 @@ class Failure(Workload):
     before: ClassVar[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (JANUARY,)
     waits = (30,)
     fault: ClassVar[Literal["input", "provider", "empty"]] = "input"
-    fails = 1
 
     def work(self, disk: ModelDisk) -> None:
-        life = self.life(disk, Brief(extract=self.extract, fails=self.fails, fault=self.fault))
+        life = self.life(disk, Brief(extract=self.extract, fails=1, fault=self.fault))
         life.say("旧", "上周的话。", "2026-01-20T09:00:00.000Z")
         life.at(self.now).settle()
         life.at(wait(self.now, minutes=30)).settle()
@@ -40,23 +39,6 @@ class Empty(Failure):
     extract = False
     settings = MODEL
     fault: ClassVar = "empty"
-
-
-class Refused(Empty):
-    """
-    A model says nothing twice: the extract, which stood while it was waited for, stands from then on.
-
-    A crash may make the model's answer be asked for again, and that may be a good one: then it takes the extract's place.
-    """
-
-    fails = 2
-
-    def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
-        tree = disk.tree()
-        summaries = {path: data for path, data in tree.items() if path.startswith("memory/summary/") and path.endswith(".md")}
-        waiting = [path for path, data in summaries.items() if b"\nwaits: true\n" in data]
-        wrong = [f"{path} waits for ever" for path in waiting if calm]
-        return wrong + super()._judge(disk, acks, calm=calm)
 
 
 class ProviderDown(Failure):
