@@ -1,5 +1,6 @@
 """What is under way, cut off, changed meanwhile or named by a person when words are forgotten: only the words go, and what has them."""
 
+import base64
 import gzip
 import json
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from recalld.supervisor.storage.control import noting
 from recalld.supervisor.storage.files import Files
 from tests.forgetting.test_forget import SECRET, forget, where
+from tests.protocol.test_attachments import PNG
 from tests.world import Diarist, World, at, message
 
 WORDS = message("m-secret-0001", "2026-01-10T09:00", SECRET)
@@ -32,6 +34,17 @@ def test_drop_box_file_under_way_is_left_and_loses_the_words_later(world: World,
     world.settle()
     assert where(world, "山茶花") == []
     assert [entry["id"] for entry in world.history()] == ["m-plain-00001"]
+
+
+def test_half_a_picture_of_a_killed_program_goes_with_its_message(world: World) -> None:
+    said = message("m-secret-0002", "2026-01-20T09:00", f"看：{SECRET}", images=[base64.b64encode(PNG).decode()])
+    world.add(said)
+    world.settle()
+    [picture] = (world.root / "attachments").iterdir()
+    picture.with_name(f".{picture.name}.777-1.tmp").write_bytes(PNG[:9])
+    picture.with_name(f"{picture.name}.aside").write_bytes(PNG[:9])
+    assert forget(world, "match", "山茶花").done
+    assert [*(world.root / "attachments").iterdir()] == []
 
 
 def test_preview_says_which_drop_box_files_are_deleted(world: World) -> None:
