@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ..text.lazy_re import lazy_re
-from .disk import Disk, Stat
+from .disk import Stat
 from .errors import Conflict
 from .files import Files, digest_of
 
@@ -154,39 +154,22 @@ class ReplacedTexts:
 
 def move_across(files: Files, old: Path, new: Path) -> None:
     """
-    Move a file or a folder, durably; FileExistsError when the new name is taken.
+    Move a file, or within its file system a folder, durably; FileExistsError when the new name is taken.
 
-    Between file systems: Conflict when a file is changed meanwhile, which then stays; OSError (EXDEV), before anything is
-    moved, for what is neither a file nor a folder of files.
+    Between file systems: Conflict when the file is changed meanwhile, which then stays; OSError (EXDEV) for anything else.
     """
     try:
         files.move(old, new)
     except OSError as error:
-        if error.errno != errno.EXDEV or not _is_plain(files.disk, old):
+        stat = files.disk.stat(old)
+        if error.errno != errno.EXDEV or stat is None or not modes.S_ISREG(stat.mode):
             raise
-        _copy_and_delete(files, old, new)
-
-
-def _copy_and_delete(files: Files, old: Path, new: Path) -> None:
-    stat = files.disk.stat(old)
-    if stat and modes.S_ISDIR(stat.mode):
-        files.disk.mkdir(new)
-        for name in files.disk.names(old):
-            _copy_and_delete(files, old / name, new / name)
-        files.disk.sync_folder(new.parent)
-        files.disk.rmdir(old)
-    elif version := files.read_stable(old):
+        version = files.read_stable(old)
+        if version is None:
+            raise
         files.create_from(new, (version.data,))
         files.disk.touch(new, version.stat.mtime_ns)
         if files.read_stable(old) != version:  # subtle: nothing may come between this check and the deletion
             files.remove(new)
-            raise Conflict(old)
+            raise Conflict(old) from None
         files.disk.unlink(old)
-
-
-def _is_plain(disk: Disk, path: Path) -> bool:
-    """True if it is a file, or a folder with nothing but files and folders in it, at any depth."""
-    stat = disk.stat(path)
-    if stat and modes.S_ISDIR(stat.mode):
-        return all(_is_plain(disk, path / name) for name in disk.names(path))
-    return stat is not None and modes.S_ISREG(stat.mode)
