@@ -28,7 +28,7 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_273, goal=2_300),
-    Room("supervisor/storage", most=2_160, goal=1_900),
+    Room("supervisor/storage", most=2_143, goal=1_900),
     Room("supervisor/protocol", most=4_607, goal=4_100),
     Room("supervisor/archive", most=3_885, goal=3_900),
     Room("supervisor/extracts", most=732, goal=950),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_610, goal=48_000)
+ALL: Final = Room("all", most=50_593, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
 OF_TESTS: Final = Room("tests", most=48_139, goal=48_000)
 

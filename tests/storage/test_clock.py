@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.storage.clock import (
-    clock_from,
     find_zone,
-    fixed_clock,
     local_day,
     machine_zone,
     read_instant,
@@ -40,14 +38,6 @@ def test_to_wire_refuses_a_naive_datetime() -> None:
 
 def test_local_day_stays_at_the_last_calendar_day_east_of_utc() -> None:
     assert local_day(utc(9999, 12, 31, 23), SHANGHAI) == date(9999, 12, 31)
-
-
-def test_fixed_clock_is_constant_and_clock_from_advances() -> None:
-    assert fixed_clock(EIGHT)() == fixed_clock(EIGHT)() == EIGHT
-    clock = clock_from(EIGHT)
-    first = clock()
-    assert timedelta() <= first - EIGHT < timedelta(minutes=1)
-    assert any(clock() > first for _ in range(1_000_000))
 
 
 KNOWN = available_timezones()
