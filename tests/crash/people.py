@@ -96,19 +96,6 @@ class DatedEdited(Workload):
         life.say("一", "今天的话。", "2026-01-28T01:00:00.000Z")
 
 
-class DatedDeleted(Workload):
-    """A person deletes a whole dated file, and a message of that day with the same words in its name comes late."""
-
-    before: ClassVar = (JANUARY,)
-
-    def happen(self, life: Program) -> None:
-        path = first(life.disk, "memory/2026")
-        life.disk.remove(path)
-        life.disk.ack(Gone(path))
-        take_away(life.disk, self.promised)
-        life.say("迟", "周二的报告改期了。", "2026-01-20T09:00:00.000Z")
-
-
 class Copies(Workload):
     """A synchroniser leaves copies of a dated file beside it before its day is told, and of the summary afterwards."""
 
