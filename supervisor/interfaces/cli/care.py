@@ -175,7 +175,10 @@ def index_rebuild(call: Call) -> int:
     ws, _ = call.opened()
     _, fault = make_vectors(ws, utc_now)
     held = _held(ws.index.inventory())
-    call.answer({**changes, **held}, {**held, **{name: changes[name] for name in ("shared", "unread") if changes[name]}})
+    nothing = {"read": changes["read"], "moved": 0, "gone": 0}  # a rebuild reads all; programs know the keys
+    call.answer(
+        {**nothing, **changes, **held}, {**held, **{name: changes[name] for name in ("shared", "unread") if changes[name]}}
+    )
     return call.say(Text("no vectors were made: {why}.", why=fault), 69) if fault else 0
 
 
