@@ -96,7 +96,7 @@ class Brief:
 
     name, model = "brief", ""
 
-    def __init__(self, *, extract: bool = True, fails: int = 0, fault: Literal["input", "provider", "empty"] = "input") -> None:
+    def __init__(self, *, extract: bool = True, fails: int = 0, fault: Literal["input", "provider"] = "input") -> None:
         self.extract = extract
         self.fails = fails
         self.fault = fault
@@ -112,8 +112,6 @@ class Brief:
             if self.fault == "provider":
                 self.is_down = True
                 raise ProviderError("provider", "连不上", usage=Usage())
-            if self.fault == "empty":
-                return " "
             raise ValueError("不行")
         return "\n".join(["## 摘要", task.previous, *(f"- {_gist(block)}" for block in blocks)])
 

@@ -17,7 +17,7 @@ class Failure(Workload):
 
     before: ClassVar[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (JANUARY,)
     waits = (30,)
-    fault: ClassVar[Literal["input", "provider", "empty"]] = "input"
+    fault: ClassVar[Literal["input", "provider"]] = "input"
 
     def work(self, disk: ModelDisk) -> None:
         life = self.life(disk, Brief(extract=self.extract, fails=1, fault=self.fault))
@@ -31,14 +31,6 @@ class Failure(Workload):
         most = max((one.get("attempts", 0) for one in failed), default=0)
         wrong = [f"one failure counts as {most}"] if most > 1 else []
         return wrong + super()._judge(disk, acks, calm=calm)
-
-
-class Empty(Failure):
-    """A model says nothing, where something was said: that is a failure too."""
-
-    extract = False
-    settings = MODEL
-    fault: ClassVar = "empty"
 
 
 class ProviderDown(Failure):

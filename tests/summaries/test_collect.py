@@ -87,6 +87,15 @@ def test_collect_backs_off_exactly_and_reports_the_fifth_failure_once(world):
     assert [told["attempts"] for told in world.events.of("summary_failed")] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
+@pytest.mark.parametrize(("said", "failed"), [("早上好呀，今天也要加油。", ["day-2026-01-10"]), ("好的", [])])
+def test_collect_takes_nothing_to_record_for_small_talk_alone(world, said, failed):
+    world.model.script = lambda *_: "没有值得记录的信息"
+    world.write([message_on("2026-01-10", text=said)])
+    world.settle()
+    assert [*world.ws.failures()] == failed
+    assert "没有值得记录的信息" not in world.summary("2026-01-10")
+
+
 @pytest.mark.feature("003.26")
 def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
     """An interrupted restart must not count as a failure."""
