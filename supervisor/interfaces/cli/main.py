@@ -85,6 +85,9 @@ LEFT: Final = {
     "stats": Text("`recalld read --stats` counts the lines of the long-term memory."),
     "archive": Text("`recalld run --once` writes every message to its dated file now."),
     "gateway": Text("there is no gateway any more: each workspace answers over HTTP at its own `[serve] port`."),
+    "fsck --accept-times": Text(
+        "nothing has to be accepted any more: a message whose time can't be read stands under the day that it came, and log.jsonl says so once."
+    ),
     "doctor --broker": Text("`recalld pool status` says what is wrong with the pool of workers."),
     "status --metrics": Text("there are no figures for Prometheus any more: `recalld status --json` has them."),
     "why --replay": Text(
