@@ -1,7 +1,6 @@
 """`append`: a message is durable before its id is returned, whatever another program does next."""
 
 import itertools
-import json
 import os
 from datetime import timedelta
 from pathlib import Path
@@ -103,24 +102,6 @@ def test_append_writes_no_file_outside_the_drop_box_for_any_id(world, identity):
 
 
 # ── lines ────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("name", "said", "told"),
-    [
-        ("at", "2026-01-03T10:00", 1),
-        ("timestamp", 1767434400, 1),
-        ("ts", "2026年1月3日 10:00", 1),
-        ("due", "2026-02-28T10:00", 0),
-        ("at", "home", 0),
-        ("user_id", 1767434400, 0),
-    ],
-)
-def test_read_lines_tells_once_of_times_under_another_name(world, name, said, told):
-    line = json.dumps(say(**{name: said})).encode()
-    raws, faults, odd_times = read_lines([line, line], world.ws.zone, 1, NOW, DAY)
-    assert (len(raws), faults, len(odd_times)) == (2, [], told)
-    assert all(f"`{name}`" in one for one in odd_times)
 
 
 def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):

@@ -3,7 +3,6 @@
 import random
 import re
 import stat
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ import pytest
 from recalld import AnthropicMemory, Memory, MemoryStore
 from recalld.supervisor.forgetting import sweep
 from recalld.supervisor.forgetting.wanted import wanted
-from recalld.supervisor.interfaces.cli.call import Call
-from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.operations import long_term
 from recalld.supervisor.operations.forget import forget
 from recalld.supervisor.operations.operation import Caller, perform
@@ -220,18 +217,6 @@ def test_diary_tells_what_is_done_beside_operations(world: World) -> None:
     assert [line.partition(", by ")[2] for line in diary(world)] == ["a program (append_entry)", "a tool (memory, anthropic)"]
     take_back(world, last_id(world))
     assert "对花生过敏" in (world.read("memory.md") or b"").decode()
-
-
-def test_write_says_at_a_terminal_how_it_is_taken_back(world: World, capsys, monkeypatch) -> None:
-    def said(text: str, *, is_watched: bool) -> str:
-        monkeypatch.setattr(sys.stderr, "isatty", lambda: is_watched)
-        assert run_command(Call(["-w", str(world.root), "write", text], {"LANG": "en_US.UTF-8"})) == 0
-        return capsys.readouterr().err
-
-    told = said("住在杭州", is_watched=True)
-    assert told.endswith(f" undo {last_id(world)}` takes this back\n")
-    assert said("对花生过敏", is_watched=False) == ""
-    assert "takes this back" not in said("对花生过敏", is_watched=True)
 
 
 def test_diary_names_who_asked_for_what_a_supervisor_forgot(world: World) -> None:

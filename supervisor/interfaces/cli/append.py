@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from ...storage.clock import fixed_clock, read_instant, utc_now, why_not_said_at
+from ...storage.clock import fixed_clock, utc_now, why_not_said_at
 from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
-from ...storage.texts import Text, msgid
+from ...storage.texts import Text
 from ..output import as_json
 from .call import Call, refuse_plain_folder, unprinted
 from .parser import CHATS, Option, command
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from ...workspace import Workspace
 
 _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
-#: Where other programs give the time of a message.
-_TIMES_ELSEWHERE: Final = ("at", "time", "timestamp", "date", "created_at", "create_time", "ts")
-_UNDATED: Final = msgid(
-    "line {number} was added with the present time, as are those like it: the time of a message is read from `createdAt`, not from `{key}`; `recalld forget` takes them back."
-)
 
 
 @command("append")
@@ -46,7 +41,7 @@ def append(
         raise BadRequest("--jsonl" if jsonl else "--text", Text("standard input is closed"))
     # where the configuration is wrong, the messages are left in the drop-box
     try:
-        ws, began = call.opened_made()
+        ws, began = call.opened()
         add: Callable[..., list[str]] = partial(_append, call, ws)
     except BadConfig as error:
         ws, began = _opened_with_defaults(call)
@@ -155,7 +150,6 @@ def read_lines(
     raws: list[dict[str, Any]] = []
     faults: list[str] = []
     odd_times: list[str] = []
-    undated: list[str] = []
     for number, line in enumerate(lines, first):
         if not line.strip():
             continue
@@ -176,14 +170,9 @@ def read_lines(
             continue
         raws.append(raw)
         given = raw.get("createdAt")
-        elsewhere = (
-            [key for key in _TIMES_ELSEWHERE if read_instant(raw.get(key), zone)] if given is None and not undated else []
-        )
         if given is not None and (why := why_not_said_at(given, zone, now + future_limit)):
             odd_times.append(Text("line {number} was added with the present time: {why}.", number=number, why=why))
-        elif elsewhere:
-            undated = [Text(_UNDATED, number=number, key=elsewhere[0])]
-    return raws, faults, undated + odd_times
+    return raws, faults, odd_times
 
 
 def _read_available() -> tuple[bytes, bool]:

@@ -37,8 +37,6 @@ _COMMAND: Final = lazy_re(r"`recalld (?=[a-z])(?!init |service (?!install))")
 ERROR_MARK: Final = "<3>"
 #: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
 _LAST_YEAR: Final = 9900
-#: A folder with any of these is a workspace, or a folder in which an assistant keeps its memory (CountBot, OpenClaw).
-_MADE_WITH: Final = ("recalld.toml", ".recalld", "history.json", "inbox.d", "memory", "memory.md", "MEMORY.md")
 
 
 class Call:
@@ -72,10 +70,6 @@ class Call:
             print(printable(text))
         except OSError as error:
             raise OSError(error.errno, error.strerror, Text("standard output")) from error
-
-    def tell(self, sentence: object) -> None:
-        """Print the sentence in the language of the reader."""
-        self.show(self.render(sentence))
 
     def answer(self, data: object, shown: object = None) -> None:
         """Print *data* as JSON, with --json; else *shown*, or *data*: a sentence, a list of them, or a line for each key."""
@@ -161,17 +155,16 @@ class Call:
         return instant
 
     def opened(self, root: Path | None = None) -> tuple[Workspace, datetime]:
-        """Return the open workspace, that at *root* if it is given, and the moment; BadRequest without such a workspace."""
+        """
+        Return the open workspace, that at *root* if it is given, and the moment.
+
+        BadRequest if there is no such folder, or no `init`, supervisor, CountBot or OpenClaw has made it.
+        """
         at = self.moment()
         clock: Clock = fixed_clock(at) if at else utc_now
         self.workspace = self._open(self.root(root), clock)
+        refuse_plain_folder(self.workspace.paths.root)
         return self.workspace, clock()
-
-    def opened_made(self) -> tuple[Workspace, datetime]:
-        """Return the same; BadRequest if no `init`, supervisor, CountBot or OpenClaw has made the folder."""
-        ws, at = self.opened()
-        refuse_plain_folder(ws.paths.root)
-        return ws, at
 
     def _open(self, root: Path, clock: Clock) -> Workspace:
         from ...protocol.config import check_folder
@@ -200,11 +193,6 @@ class Call:
         ws, at = self.opened()
         with self.control() as control, kept_ids() as self.acts:
             return perform(find(name), ws, arguments, self.caller(at), control)
-
-    def tell_undo(self) -> None:
-        """Say on standard error how what was done is taken back, to a person at a terminal."""
-        if self.acts and not self.json and sys.stderr and sys.stderr.isatty():
-            self.say(Text("`recalld undo {id}` takes this back", id=self.acts[0]))
 
     @contextlib.contextmanager
     def control(self, *, stops: bool = False) -> Iterator[Control]:
@@ -257,7 +245,9 @@ class ServedCall(Call):
 
 def refuse_plain_folder(root: Path) -> None:
     """Raise BadRequest if no `init`, supervisor, CountBot or OpenClaw has made the folder."""
-    if not any((root / name).exists() for name in _MADE_WITH):
+    from ...protocol.config import is_made
+
+    if not is_made(root):
         raise BadRequest("--workspace", Text("{root} is no workspace; `recalld init -w {root}` makes it one", root=root))
 
 

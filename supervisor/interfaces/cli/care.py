@@ -47,7 +47,7 @@ def status(
     if plan:
         call.answer(call.perform("plan"))
         return 0
-    ws, _ = call.opened_made()
+    ws, _ = call.opened()
     state = call.perform("status", ask=partial(running_version, str(ws.paths.root)), version=version)
     sentences = (printable_line(call.render(sentence)) for sentence in state.sentences)
     shown = {**state.facts, **({"models": by_name(models)} if (models := state.facts.get("models")) else {})}
@@ -93,10 +93,7 @@ def fsck(
         ledger = account(Look(ws, at, os.environ))
     for sentence in wrong:
         call.say(sentence, BadFile.exit_code)
-    if call.json or not report:
-        call.answer(wire(asdict(ledger)) | mended)
-    elif not wrong:
-        call.tell(Text("every message is accounted for ({count}), and nothing is wrong.", count=ledger.seen))
+    call.answer(wire(asdict(ledger)) | mended)
     return BadFile.exit_code if wrong or not ledger.is_well else 0
 
 
@@ -171,14 +168,16 @@ def index_rebuild(call: Call) -> int:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     from ...host.jobs import make_vectors
 
-    changes = asdict(call.perform("index_rebuild"))
+    changes = {
+        "read": 0,
+        "moved": 0,
+        "gone": 0,
+        **asdict(call.perform("index_rebuild")),
+    }  # it reads all; programs know the keys
     ws, _ = call.opened()
     _, fault = make_vectors(ws, utc_now)
     held = _held(ws.index.inventory())
-    nothing = {"read": changes["read"], "moved": 0, "gone": 0}  # a rebuild reads all; programs know the keys
-    call.answer(
-        {**nothing, **changes, **held}, {**held, **{name: changes[name] for name in ("shared", "unread") if changes[name]}}
-    )
+    call.answer({**changes, **held}, {**held, **{name: changes[name] for name in ("shared", "unread") if changes[name]}})
     return call.say(Text("no vectors were made: {why}.", why=fault), 69) if fault else 0
 
 
@@ -279,10 +278,6 @@ def backup_restore(
     contents = restore(_absolute(file), _absolute(into), lambda folder: known.append(_forget_in(call, folder)))
     call.answer({"workspace": str(_absolute(into)), **_described(_absolute(file), contents)})
     if not all(known):
-        if call.named:
-            call.say(
-                Text("-w: {root} is not the workspace that this backup was made from, and was not used.", root=call.root())
-            )
         call.say(
             Text(
                 "the memory is as it was on {time}; anything that was forgotten after that is in it again. `recalld -w {into} forget --help` says how to forget it again; or, where you still have the workspace that forgot it, restore once more with `-w` and that one.",

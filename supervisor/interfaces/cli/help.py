@@ -6,7 +6,6 @@ The English help of a command is its docstring; that of an option is at its defi
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from shutil import get_terminal_size
 from typing import Annotated, Final, TypeAlias
@@ -14,6 +13,7 @@ from typing import Annotated, Final, TypeAlias
 from ...storage.texts import Text, render, template
 from ...text.language import Language
 from ...text.lazy_re import lazy_re
+from ..locate import split_workspace
 from ..output import columns, word
 from .call import Call
 from .parser import COMPLETE, HELP, Argument, Command, Group, Option, command
@@ -133,39 +133,25 @@ def completion(call: Call, shell: Annotated[str, Argument("bash, zsh or fish", c
 
 def complete(call: Call, command: Command | Group) -> int:
     """Print what completes the words of a script, a word a line, for fish with its help, and return the exit code."""
-    line, number = call.environ.get("COMP_WORDS", ""), call.environ.get("COMP_CWORD")
-    words = _words(line) + ([""] if number is None and line.endswith(" ") else [])
-    at = len(words) - 1 if number is None else int(number)
-    begun = words[at] if at < len(words) else ""
-    for name, meaning in _completions(command, words[1:at], begun):
+    line = call.environ.get("COMP_WORDS", "")
+    words = line.split("\n" if "\n" in line else " ")  # bash and zsh give a word a line
+    words = words[: int(call.environ.get("COMP_CWORD", len(words))) + 1]
+    begun = words[-1]
+    for name, meaning in _completions(command, words[1:-1], begun):
         if name.startswith(begun):
             call.show(f"{name}\t{' '.join(meaning.split())}" if call.environ[COMPLETE] == "fish" else name)
     return 0
 
 
-def _words(line: str) -> list[str]:
-    """Return the words of a line; one with a quotation mark that is open yet is taken as it is."""
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return line.split()
-
-
-def _completions(command: Command | Group, words: Sequence[str], begun: str) -> list[tuple[str, str]]:
-    takes_value = False
-    for typed in words:
-        by_name = {name: param for param in command.params for name in param.names}
-        if takes_value:
-            takes_value = False
-        elif typed in by_name:
-            takes_value = not by_name[typed].is_flag
-        elif isinstance(command, Group) and typed in command.commands:
+def _completions(command: Command | Group, words: list[str], begun: str) -> list[tuple[str, str]]:
+    for typed in split_workspace(words)[1]:
+        if isinstance(command, Group) and typed in command.commands:
             command = command.commands[typed]
-    if takes_value:
-        return []
+    options = {name: param for param in command.params for name in param.names}
+    if words and words[-1] in options and not options[words[-1]].is_flag:
+        return []  # a value, such as a file
     if begun.startswith("-"):
-        options = [(name, param.help) for param in command.params for name in param.names]
-        return [*((name, meaning) for name, meaning in options if name.startswith("--")), (HELP, "")]
+        return [*((name, param.help) for name, param in options.items() if name.startswith("--")), (HELP, "")]
     if not isinstance(command, Group):
         return []
     return [(name, inner.help.partition("\n\n")[0]) for name, inner in command.commands.items()]

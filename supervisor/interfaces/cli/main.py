@@ -90,23 +90,15 @@ LEFT: Final = {
     ),
     "doctor --broker": Text("`recalld pool status` says what is wrong with the pool of workers."),
     "status --metrics": Text("there are no figures for Prometheus any more: `recalld status --json` has them."),
-    "why --replay": Text(
-        "an old turn is not asked again any more: `recalld inject --query …` shows what would be put before the assistant now."
-    ),
+    "why --replay": Text("`recalld inject --query …` shows what would be put before the assistant now."),
     "pool pause": Text("a model of the pool is not paused any more: while its workers are stopped, tasks wait in their files."),
     "pool flush": Text("nothing is flushed any more: what a pool holds in Redis may be deleted with Redis's own commands."),
-    "fleet": Text(
-        "there is no fleet any more: `recalld -w DIR/NAME service install --name NAME` makes a service for each workspace, and `systemctl --user disable --now recalld-fleet` ends the unit of the fleet."
-    ),
-    "service logs": Text(
-        "`journalctl --user-unit=recalld.service` shows what a service wrote; `journalctl --unit=recalld@USER.service`, one of the system."
-    ),
-    "restore --from": Text(
-        "a copy of history.json is no longer given: move it into inbox.d/new, and what only it has is added."
-    ),
-    "restore --give-up": Text(
-        "nothing is given up by an option any more: delete the file of the quarantine that `status` names."
-    ),
+    "fleet": Text("there is no fleet any more: `recalld -w DIR service install --name NAME` makes a service for a workspace."),
+    "service add": Text("`service add` makes no units any more: one of your own runs `recalld worker --broker URL`."),
+    "service remove": Text("`service remove` removes no units any more: `systemctl --user disable --now UNIT` ends one."),
+    "service logs": Text("`journalctl --user-unit=recalld.service` shows what a service wrote."),
+    "restore --from": Text("move the copy of history.json into inbox.d/new, and what only it has is added."),
+    "restore --give-up": Text("delete the file of the quarantine that `status` names."),
 }
 _LEFT_OPTIONS: Final = frozenset(word for words in LEFT for word in words.split() if word.startswith("--"))
 

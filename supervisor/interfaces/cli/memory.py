@@ -34,7 +34,6 @@ def write(
             "--replaces",
             Text("{ref!r} names no line, and nothing was changed; give number and digest, as in 42@1f3a9c0d", ref=replaces),
         )
-    call.opened_made()
     entry = call.perform("write", content=text, source=source, replaces=replaces or "", item=item)
     if not entry.is_shown:
         from ..tools.definitions import NOT_SHOWN
@@ -46,7 +45,6 @@ def write(
     fields = {"path": entry.path, "line": entry.line, "total": entry.total, "digest": entry.digest, "new": entry.is_new}
     fields |= {name: ref for name in ("replaced", "others") if (ref := getattr(entry, name))}
     call.answer(fields | ({"act": call.acts[0]} if call.acts else {}), [entry.sentence(), *entry.sentences_on_replaced()])
-    call.tell_undo()
 
 
 @command("read", common=READ)
@@ -85,7 +83,6 @@ def delete(
     done = call.perform("delete", lines=lines)
     fields = {"deleted": done.count, "total": done.total}
     call.answer({"path": done.path, **fields}, fields)
-    call.tell_undo()
 
 
 @command("invalidate")
@@ -101,7 +98,6 @@ def invalidate(
     fields = {"place": done.place, "text": done.text, "until": str(done.until)}
     sentence = Text("{place} is no longer true from {until} on; it is shown only where the past is asked for.", **fields)
     call.answer(fields, sentence)
-    call.tell_undo()
 
 
 @command("summarize")
@@ -157,10 +153,9 @@ def forget(
         done = ask(yes=True, shown=shown.digest)
     if not done:
         call.say(Text("nothing was forgotten; --yes forgets it without a question."))
-    elif done.done:
-        call.tell(Text("forgotten: {amounts}", amounts=done.amounts))
     else:
-        call.tell(Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done."))
+        waits = Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
+        call.show(call.render(Text("forgotten: {amounts}", amounts=done.amounts) if done.done else waits))
 
 
 def _shown(call: Call, shown: Forgotten, by: str, value: str) -> list[str]:
@@ -215,4 +210,3 @@ def prune(
         sentence = msgid("files as old as these that stay, since no summary of a model covers them as they are: {count}")
         lines.append(Text(sentence, count=done.uncovered))
     call.answer(wire(asdict(done)), lines)
-    call.tell_undo()

@@ -8,7 +8,7 @@ is typed and what it means; its docstring is the help.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from importlib import import_module
@@ -213,15 +213,14 @@ def read_options(
             param = by_name[name]
             if param.is_flag and equals:
                 raise UsageFault(Text("Option {name} takes no value", name=name), path)
-            given = True if param.is_flag else param.read(value if equals else _value(name, left, path), path)
+            given: Any = True
+            if not param.is_flag:
+                typed = value if equals else next(left, None)
+                if typed is None:
+                    raise UsageFault(Text("Option {name} needs a value", name=name), path)
+                given = param.read(typed, path)
             values[param.name] = [*values.get(param.name, ()), given] if param.takes_many else given
     return values, rest
-
-
-def _value(name: str, left: Iterator[str], path: str) -> str:
-    for word in left:
-        return word
-    raise UsageFault(Text("Option {name} needs a value", name=name), path)
 
 
 # ── declared ─────────────────────────────────────────────────────────────────

@@ -100,44 +100,38 @@ def _make(call: Call, root: Path) -> None:
     from ..wording import keep_language
 
     with suppress(SupervisorError, OSError):  # it is said when it is opened for good
-        if keep_language(open_workspace(root, os.environ, utc_now), os.environ):
-            call.say(
-                Text(
-                    'wrote `language = "zh"` into recalld.toml: this memory is Chinese, and no locale names a language. For English, set "en".'
-                )
-            )
+        keep_language(open_workspace(root, os.environ, utc_now), os.environ)
 
 
 def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -> int:
     """Print the counts of `--until-settled` and return the exit code, 69 if summaries are left; raise a remaining error."""
     from ...summaries.llm_state import configured_state
 
-    waiting = ws.failures()
     counts = {
         "archived": total.archived,
         "summaries": total.summaries,
         "trimmed": total.trimmed,
-        "waitingForRetry": len(waiting),
+        "waitingForRetry": len(ws.failures()),
         "unfinished": total.unfinished,
     }
     # people do not get "seen 0", which would look wrong: the journal already has what `append` added
-    call.answer({"seen": total.seen, **counts}, {"newlySeen": total.seen, **counts})
+    call.answer({"seen": total.seen, **counts}, counts)
     if total.errors:
         raise next(iter(total.errors.values()))
     provider = configured_state(ws.task_queue, ws.endpoint)
     if provider.is_failing and provider.next_at and not total.summaries:
         until = in_local_times(to_wire(provider.next_at), ws.zone)
-        sentence = Text(
+        left = Text(
             "no summary was written: {reason}; the model is not asked again before {time}.", reason=provider.reason, time=until
         )
-        return call.say(sentence, 69)
-    if total.unfinished and has_worker:
-        sentence = Text(
+    elif total.unfinished and has_worker:
+        left = Text(
             "summaries are unfinished ({count}): the worker ended without a result; `recalld worker` shows why.",
             count=total.unfinished,
         )
-        return call.say(sentence, 69)
-    return 0
+    else:
+        return 0
+    return call.say(left, 69)
 
 
 @command("worker")
@@ -219,16 +213,16 @@ def open_page(call: Call, no_browser: Annotated[bool, Option("--no-browser", "pr
     from ...storage.errors import NoService
     from ..locate import page_address
 
-    ws, _ = call.opened_made()
+    ws, _ = call.opened()
     serve = ws.config.serve
     if not serve.port:
         raise NoService(Text("`serve.port` is 0"), Text("set `port = 8377` below `[serve]` in recalld.toml"))
-    if not ws.files.disk.is_locked(ws.paths.supervisor_lock):
+    version = ws.files.read_stable(ws.paths.token)
+    if version is None or not ws.files.disk.is_locked(ws.paths.supervisor_lock):
         raise NoService(
-            Text("no supervisor runs in this workspace"), Text("start it with `recalld run`, or `recalld service install`")
+            Text("no supervisor serves this workspace"),
+            Text("start it with `recalld run`; `recalld status` says what is wrong"),
         )
-    if (version := ws.files.read_stable(ws.paths.token)) is None:
-        raise NoService(Text("the supervisor has no HTTP service yet"), Text("`recalld status` says why"))
     address = f"{page_address(serve.host, serve.port)}/#token={version.data.decode('ascii', 'replace').strip()}"
     call.answer({"address": address}, [address])
     if call.json or no_browser or not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
@@ -290,7 +284,7 @@ def _pool_of(call: Call, address: str) -> Broker:
 
     url, prefix = address or os.environ.get("RECALLD_POOL_URL", ""), os.environ.get("RECALLD_POOL_PREFIX", "recalld")
     if not address and (call.given_workspace or not url):
-        keys = call.opened_made()[0].config.pool
+        keys = call.opened()[0].config.pool
         url, prefix = keys.url, keys.prefix
         if url:
             Seal.of(keys.key_env, os.environ)
