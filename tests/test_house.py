@@ -46,7 +46,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_658, goal=2_100),
     Room("supervisor/importing", most=2_325, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_628, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_567, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_972, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_599, goal=48_000)
+ALL: Final = Room("all", most=50_538, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_123, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_089, goal=48_000)
 
 
 def _lines(path: Path) -> int:
