@@ -5,8 +5,6 @@ The supervisor starts this file by its path, and the folder of this `recalld` co
 other package of that name can run in its place.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

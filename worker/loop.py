@@ -13,8 +13,6 @@ A day or a month is summarised (`summarise`; `writing.py` prompts the model for 
 instruction in a message is followed: the provider has no tools to call.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Collection

@@ -7,8 +7,6 @@ The diary has counts and days, no words and no digests of them, since nothing is
 has the lines that were changed, so that they can be put back. Nothing else needs them. Source: protocol.md, 14.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

@@ -8,8 +8,6 @@ The bytes of a picture or file are kept once, by their content, and are durable 
 line of the journal, a dated file. Source: protocol.md, 2, 4.8 and 5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace

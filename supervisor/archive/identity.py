@@ -6,8 +6,6 @@ never becomes two, nor two become one, whatever was trimmed meanwhile (docs/refe
 time, role and words, else as the n-th of equal ones. What these can't tell is two messages (docs/explanation/durability.md).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

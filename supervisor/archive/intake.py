@@ -6,8 +6,6 @@ of it (protocol.md, 2, Identity, and 5). Which id a message gets is decided by `
 here, nor over what has no copy.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo

@@ -7,8 +7,6 @@ un-written messages only. Each line adds to the lines before it; a broken line i
 history.json and the dated files. For the same reason the journal may be deleted.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ What the lines of the seen journal say, in memory: applied one by one, and writt
 It has no file: `SeenJournal` reads and writes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import tzinfo

@@ -5,8 +5,6 @@ A dated file is created once and moved once; the version of a summary that is re
 read again only when they have changed. What is a copy, and which summary may replace which, is decided by `coverage`.
 """
 
-from __future__ import annotations
-
 import stat as modes
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress

@@ -5,8 +5,6 @@ One table for all that has to go through a workspace as a whole. A file that rec
 tests/storage/test_paths_written.py makes a workspace that uses everything, and looks for one.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

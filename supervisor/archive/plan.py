@@ -6,8 +6,6 @@ remembered, and doing it twice is harmless. Only a message that a dated file hol
 message stays, whatever the cap, and so do the newest messages. An invalid entry stays and counts towards no cap. Pure.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

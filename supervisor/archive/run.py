@@ -8,8 +8,6 @@ Much later dated files that a standing summary covers may be pruned: they go to 
 `care.trash_days`. Which ones is decided by `coverage`; the journal knows them, so that they are no loss (3.18).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace

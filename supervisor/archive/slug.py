@@ -1,7 +1,5 @@
 """The slug in the name of a dated file: its most telling words, Chinese ones in pinyin (003, 记忆文件命名与 slug 规则)."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

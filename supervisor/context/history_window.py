@@ -9,8 +9,6 @@ nothing readable would remain of them. If the budget has room left, the first me
 it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, tzinfo

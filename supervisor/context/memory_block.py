@@ -13,8 +13,6 @@ the sentences with the question's words. `max_chars` is the clamp of 001: whole 
 then none. `render` writes lines, tags and entries, `text/llm_input` says what a text costs.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

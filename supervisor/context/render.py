@@ -10,8 +10,6 @@ their lines, between two lines `~~~` that no stored text can make. ` | ` separat
 looks like it gets a backslash. `spoken` takes the block, and what clients put in, out of what was said again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

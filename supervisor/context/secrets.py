@@ -8,8 +8,6 @@ address is none in a direct chat, where `ssh user@host` looks like one. A group 
 since it is without secrets where a turn shows none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime

@@ -6,8 +6,6 @@ model, any object with `chat_stream`: called with `messages` and `temperature` i
 texts or of chunks as openai and CountBot have them. It is read to a limit and for a limited time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import re

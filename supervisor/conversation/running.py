@@ -10,8 +10,6 @@ the window without the system prompt, so that the next turn does not start a cal
 message is lost: they stay, and as many whole turns are sent as the window has room for. The next try comes after a while.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

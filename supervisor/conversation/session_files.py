@@ -4,8 +4,6 @@ What the files hold of a session: its messages, wherever they are by now, and ho
 Source: docs/reference/protocol.md, 11.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

@@ -10,8 +10,6 @@ A lock of the session is held from reading to moving the marker, so that two pro
 Source: docs/reference/protocol.md, 11.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -6,8 +6,6 @@ are in the session's file, in one write after the model has answered. A lock of 
 over the calls of the model, so that no message is summed up twice or not at all. Source: docs/reference/protocol.md, 11.8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace

@@ -4,8 +4,6 @@ The sentences of a day or a month that may be quoted, each with its time, its sp
 What nobody wants to find again are greetings, thanks, praise and wishes. Source: docs/reference/protocol.md, 6.8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from typing import Final

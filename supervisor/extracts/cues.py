@@ -5,8 +5,6 @@ The table is data/cues.tsv. Numbers, dates, names and code are known by their sh
 decided in extract.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from pathlib import Path

@@ -8,8 +8,6 @@ its time and its speaker, so that a quotation can't forge structure; … is wher
 docs/architecture.md, rule 9; docs/reference/protocol.md, 6.8.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """How a sentence belongs to the ones before it in a conversation: questions and answers."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta

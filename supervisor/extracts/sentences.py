@@ -5,8 +5,6 @@ Code, logs and tracebacks are no prose: of a paste only the last error is left, 
 items of a list join the line that announces them. Which sentences are worth quoting is decided in extract.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, TypeAlias

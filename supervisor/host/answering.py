@@ -9,8 +9,6 @@ taken out of the inbox. This order, and ids that come from the inputs, leave not
 finds the task, the result or the answer (docs/decisions/0104). Source: docs/reference/protocol.md, 7.8.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Sequence

@@ -10,8 +10,6 @@ look old and waits look over: days that have not ended would be summarised and p
 while after a jump of the clock no step begins that depends on age.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable

@@ -6,8 +6,6 @@ change; one prepares the context of the input that waits in inbox.json; one make
 meaning. A job that fails never stops the others, and one that is woken while its step runs is run again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping

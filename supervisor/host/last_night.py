@@ -5,8 +5,6 @@ The check is the last `fsck` that found something wrong, or nothing any more; th
 `backup create` where that never ran.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime

@@ -4,8 +4,6 @@ The lock of a workspace's one supervisor, and the cleanup after a crash: tempora
 The cleanup needs no record of what the dead process did (docs/reference/protocol.md, 3 and 6).
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from datetime import datetime

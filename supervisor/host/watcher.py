@@ -5,8 +5,6 @@ File events are hints, so that a change is handled at once instead of after a se
 what events miss. Neither reacts to files that are only read, nor, but for the list of what was forgotten, to .recalld/.
 """
 
-from __future__ import annotations
-
 import logging
 import stat as modes
 from collections.abc import Callable

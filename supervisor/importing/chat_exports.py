@@ -5,8 +5,6 @@ ChatGPT keeps a conversation as a tree, `mapping`, in which an edited question o
 `current_node` is the end of the branch that was last shown. Claude's messages name their parents in newer exports.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import UTC
 from pathlib import PurePosixPath

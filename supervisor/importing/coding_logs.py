@@ -5,8 +5,6 @@ What a person said and what the assistant answered is talk. Tools, prompts of th
 and thoughts are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ Other packages bring more: a reader is a function behind the entry point `recall
 records, none for a source that is not of its kind.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

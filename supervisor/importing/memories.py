@@ -8,8 +8,6 @@ Notes, and what else stands in that file, become notes in memory/from/NAME/, whi
 there changes anything here: a line or note that is gone there stays.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

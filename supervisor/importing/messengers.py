@@ -4,8 +4,6 @@ The exports of messengers: Telegram's `result.json`, of one chat or of all, What
 Every person in them has the role `user` and is named. A chat of more than two people is a group (protocol.md, 2.9).
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -6,8 +6,6 @@ the newest messages stay at its end, and an import that was killed goes on when 
 second time, which the seen journal says. Until then the words are in memory, however many they are; pictures and files are not.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -6,8 +6,6 @@ added twice. `.recalld/sources/NAME.json` says how far a source is read, and hol
 alone. It may be anybody's folder: nothing in it is believed, waited for, or read without an end.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat as modes

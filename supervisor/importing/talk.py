@@ -5,8 +5,6 @@ These are `role` and `content`, and may be `id`, `timestamp`, `session`, `channe
 (docs/how-to/import-what-you-have.md): the readers of recalld yield no other than those of packages.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

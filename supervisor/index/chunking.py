@@ -7,8 +7,6 @@ matter, rules and comments are not passages. A line of memory.md, `YYYY-MM-DD|so
 conversation has its speaker, whose name is searched too. Source: docs/reference/protocol.md, 4; docs/explanation/recall.md.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -4,8 +4,6 @@ Documents of the index: the words of a passage and of its neighbours, and the pa
 Neighbours are the messages of the same conversation and day, up to one and up to three away (docs/explanation/recall.md).
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -6,8 +6,6 @@ The folder can be deleted or damaged at any moment: the index is rebuilt from th
 held in memory. Before a search cites a file it checks whether the file has changed; if so, it searches the present text.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import threading

@@ -5,8 +5,6 @@ Hits are in the order of path and line; if there are more than wanted, or too li
 the last lines of a file are preferred. Source: 003, 检索 (失败或无命中回退 rg); docs/explanation/recall.md.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

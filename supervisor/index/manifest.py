@@ -6,8 +6,6 @@ other file alone. A file in no group is not searched: a daily summary that a mon
 are in their files.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import stat as modes

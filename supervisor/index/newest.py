@@ -12,8 +12,6 @@ user's: later ones that are near to it by meaning, and any that have a name of i
 (docs/explanation/recall.md).
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

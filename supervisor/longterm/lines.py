@@ -6,8 +6,6 @@ person's own Markdown, which is read and searched like entries and never changed
 may end with a newer line, is punctuation alone: ；, ; before a blank, and the end of a sentence. Pure.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date

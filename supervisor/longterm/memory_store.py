@@ -13,8 +13,6 @@ model about its memory is `guidance`: OpenClaw's sentence and CountBot's section
 the tools that the model has; without any of them there is no section, which is 001's only rule in code.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

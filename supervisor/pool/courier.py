@@ -8,8 +8,6 @@ result is durable. Secrets are hidden before a cargo is sealed: a password leave
 docs/reference/protocol.md, 6.11.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Sequence

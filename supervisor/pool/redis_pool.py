@@ -6,8 +6,6 @@ sees uids and counters, and sealed bytes. The queue in it is short: a host offer
 next seconds, since order and priority are decided before. What happens at one stroke is in `scripts.py`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -12,8 +12,6 @@ What the pool does in Redis at one stroke: Lua, by name. KEYS has the prefix alo
     <p>:threads, <p>:hosts        who is there                              15 s
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 #: Seconds that a lock and a notice live.

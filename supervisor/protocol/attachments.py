@@ -6,8 +6,6 @@ Programs put them into a message as base64: as a data URL (`image_url`, `file_da
 puts the base64 back as it was. Words are never touched, so that a message stays the same message.
 """
 
-from __future__ import annotations
-
 import binascii
 import hashlib
 import re

@@ -6,8 +6,6 @@ somebody else: each name and size is checked before anything is unpacked. A back
 files and whatever else a tar can hold are refused.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -9,8 +9,6 @@ The sources are the key `take` of [sources], a list of tables, `[ { from = "clau
 which holds no word of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field

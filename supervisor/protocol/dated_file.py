@@ -9,8 +9,6 @@ The file begins with a head, as a summary does: lines between ``---``, YAML of w
 head is a person's own. A person may add keys, lists, maps and comments to it; a newer format is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ It is an array of {id, text, createdAt, channel?, session?, chat?}, parsed as to
 names of fields and an object around the array are accepted. Elements that are not inputs are skipped.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Mapping

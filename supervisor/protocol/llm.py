@@ -10,8 +10,6 @@ counts as a placeholder. A template may consist of turns, each below a line `<!-
 `<!-- assistant -->`: what never changes, a worked example, and the material last. Source: docs/reference/protocol.md, 1 and 6.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import re

@@ -9,8 +9,6 @@ What is no longer true is struck: ``~~words~~ (until 2026-11-23: reason)``, in C
 A person may strike words through without a day; `write --replaces` and `invalidate` name it (10.8). Pure.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

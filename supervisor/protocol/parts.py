@@ -9,8 +9,6 @@ Each is one line, at the end of the message's block in a dated file (docs/refere
 as they are: plain where Markdown shows them so and hides nothing below them, else in a fence, or as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

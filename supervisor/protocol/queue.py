@@ -8,8 +8,6 @@ meanwhile. Who has claimed a task holds its lease by touching its file, and has 
 docs/reference/protocol.md, 6.
 """
 
-from __future__ import annotations
-
 import threading
 from contextlib import ExitStack, suppress
 from dataclasses import replace

@@ -6,8 +6,6 @@ head of its own. The sources are those of all machine parts; the provider is tha
 recalld is treated as an edited summary. Source: docs/reference/protocol.md, 4 and 5.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ material in it, which may be in no file yet. The id of each is computed from its
 finishing and collecting it twice is harmless.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -9,8 +9,6 @@ what was put before the assistant. An answer of the hour after it, of which each
 stays word for word in its dated file, and is no material for summaries and lines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 from typing import Final

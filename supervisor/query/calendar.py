@@ -4,8 +4,6 @@ Days as people count them: spans, names in both languages, parts of months and y
 What is outside of the calendar (30 February, the year 10000) raises `ValueError` or `OverflowError`.
 """
 
-from __future__ import annotations
-
 import re
 from calendar import monthrange
 from collections.abc import Callable, Iterable

@@ -5,8 +5,6 @@ The rules are closed lists of everyday phrases in Chinese and English; the subje
 Source: docs/explanation/recall.md, the gate.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from datetime import date

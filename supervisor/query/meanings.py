@@ -6,8 +6,6 @@ Where a phrase fits more than once, the direction decides. Back (a question, abo
 clause is about what is over, 5月2号 the nearest. A wrong day is worse than none: what may be no day names none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -17,8 +17,6 @@ itself and opens no gate (`ranking.Gate`), and a name has no related words. Anot
 number was measured (docs/explanation/recall.md).
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -7,8 +7,6 @@ has no words of its own, since they hurt a question that is complete by itself (
 ask have full weight, the others little. Source: docs/explanation/recall.md.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ The user alone sees everything. A group or a channel does not see the user's own
 marked as shared, or what `[recall] in_groups` allows. What it may not see is as if it did not exist.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal

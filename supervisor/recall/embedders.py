@@ -10,8 +10,6 @@ short while it is mapped. So files, processor and free memory are checked before
 in memory. Why these: docs/decisions/0110.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import gc

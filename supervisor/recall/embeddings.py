@@ -5,8 +5,6 @@ Texts are sent to the configured address only, and without secrets, as `[privacy
 are checked.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

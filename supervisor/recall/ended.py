@@ -5,8 +5,6 @@ Lines are struck in their file (`protocol/struck`). A message and a line of a su
 .recalld/ended.jsonl. What a person struck without a day stands behind what is true, never alone (protocol.md, 10.8).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@ any word of the question is only a neighbour. What one of the best hits is not u
 with it; this is told by who speaks, how long it is and whether it asks. Other neighbours come after the hits with words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final

@@ -8,8 +8,6 @@ how near it is. All of it can be made again: the folder may be deleted at any mo
 of zeros, so that it is not sent again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import math

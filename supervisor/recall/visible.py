@@ -8,8 +8,6 @@ the others, and the headings above them are left out. The result has no scores, 
 others.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

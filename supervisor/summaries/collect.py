@@ -5,8 +5,6 @@ Whether a text is good enough is decided in `quality.py`, how long a failure wai
 and 6.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path

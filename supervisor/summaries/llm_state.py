@@ -5,8 +5,6 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 `retry.py`. Source: protocol.md, 3, Failure, and 6.7.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime, timedelta

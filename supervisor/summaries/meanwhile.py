@@ -8,8 +8,6 @@ model had written before, its text stays, and the extract of what came late stan
 anywhere, the next round decides the same. Source: docs/reference/protocol.md, 3.8 and 4.5.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 from typing import Final

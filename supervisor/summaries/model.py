@@ -6,8 +6,6 @@ submitted, its result is awaited until a deadline, and the process that waited d
 over all of that, so that a worker sees whether anybody waits. Source: docs/reference/protocol.md, 6.10.
 """
 
-from __future__ import annotations
-
 import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ is refused for that (`says_less`). Whether the model reached its output limit is
 the length of the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -9,8 +9,6 @@ other messages have, says which it is (`sources_of`). Latin words and numbers co
 that no dictionary is loaded.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

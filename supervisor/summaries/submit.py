@@ -5,8 +5,6 @@ What is due is decided in `schedule.py`, how many calls the model may get in `ll
 `collect.py`. Source: docs/reference/protocol.md, 3, Groups and roll-up, and 6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial

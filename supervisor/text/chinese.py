@@ -9,8 +9,6 @@ process that ends (`storage/process.py`). What people type in place of one anoth
 characters of each sound, made by script/same-sound with pypinyin (THIRD_PARTY.md). Source: docs/explanation/recall.md.
 """
 
-from __future__ import annotations
-
 import math
 import mmap
 import os

@@ -9,8 +9,6 @@ Words are compared to say once what was said twice: without case, width, punctua
 stays, numbers with their points, signs of names (C++), a question mark.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

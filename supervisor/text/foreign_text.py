@@ -6,8 +6,6 @@ direction of writing is shown as an escape; this changes neither what is stored 
 task or an event may come from anybody: a name in it is a claim, which leads to a place below its folder or nowhere.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

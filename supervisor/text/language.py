@@ -5,8 +5,6 @@ The language of a text, Chinese or English, by its characters alone, and whether
 for such a question nothing is recalled. Source: docs/reference/protocol.md, 6.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

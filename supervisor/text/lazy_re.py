@@ -5,8 +5,6 @@ recalld has several hundred, and compiling them all takes longer than an answer.
 are text files in the folders `data`; a line with `#` at its beginning is a comment.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

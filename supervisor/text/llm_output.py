@@ -8,8 +8,6 @@ that models put around a summary. Only text around the summary is removed; summa
 summarised. `own_words` and `outside_code` separate the prose of a text from its code.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

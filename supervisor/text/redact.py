@@ -10,8 +10,6 @@ known again in the same text without its label. What only looks random is none: 
 any time, since the id of a message may be made of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -9,8 +9,6 @@ Mail addresses and phone numbers are patterns like those of `privacy.patterns`, 
 is on. A number is a phone number by its form alone: with its country or area, or as a Chinese mobile. Pure.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

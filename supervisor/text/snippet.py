@@ -5,8 +5,6 @@ Such a character may be several of Unicode (a grapheme cluster, UAX 29): a lette
 characters stay together. Positions are code points.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

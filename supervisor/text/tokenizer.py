@@ -7,8 +7,6 @@ characters; stop words are dropped. jieba and PyStemmer are loaded at first use,
 docs/explanation/recall.md.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import unicodedata

@@ -7,8 +7,6 @@ Everyday words of chat always count as common. A table has a line for each word 
 and a line is found by bisection. THIRD_PARTY.md has source and licence.
 """
 
-from __future__ import annotations
-
 import math
 import mmap
 from functools import cache, lru_cache

@@ -5,8 +5,6 @@ The words of errors are those of OpenAI, Azure, Anthropic, vLLM, llama.cpp, Olla
 but not on its errors. Source: protocol.md, 3, Failure (*provider* pauses the provider, *input* counts against the group).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The help of commands, in the language of the reader, and what completes their wo
 The English help of a command is its docstring; that of an option is at its definition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from shutil import get_terminal_size
 from typing import Annotated, Final, TypeAlias

@@ -5,8 +5,6 @@ Answers go to standard output, everything else to standard error. An error is on
 command is loaded when the command is run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Final
 

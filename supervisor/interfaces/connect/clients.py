@@ -5,8 +5,6 @@ A row is from the client's source or documents, and `script/test-clients` runs e
 `wanted` says what each settings file should have; `plan.py` compares it with what is there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

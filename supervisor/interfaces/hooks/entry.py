@@ -6,8 +6,6 @@ none answers, it does the work itself. Whatever fails, it prints nothing and end
 not the client's problem. A child of it, which has more time, then puts the words into the drop-box, and logs `hook_failed`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -5,8 +5,6 @@ A supervisor runs it for the hook that asks at its socket (`serve.py`), the hook
 alone: the client gets what there is, and the log one event.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, timedelta

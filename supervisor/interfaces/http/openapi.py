@@ -5,8 +5,6 @@ The requests of operations are those of their types; their answers are those of 
 is loaded for the first request for the description.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from ...operations.codec import schema

@@ -5,8 +5,6 @@ Whatever goes wrong here is an event and a line in `status`; no round waits for 
 head and body, so that one that drips takes no place from others.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

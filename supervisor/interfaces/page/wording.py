@@ -1,7 +1,5 @@
 """How the page writes days, times, numbers and stored words, in English and in Chinese."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import date, datetime, tzinfo

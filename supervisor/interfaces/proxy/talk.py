@@ -12,8 +12,6 @@ beginning stays the same for some turns, and a server that keeps its work for an
 are kept: memory finds them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping

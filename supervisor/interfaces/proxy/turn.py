@@ -6,8 +6,6 @@ place: what was said before it. Other words at the same place, of an edited ques
 are a revision (docs/reference/protocol.md, 2.6).
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -11,8 +11,6 @@ Dated files, summaries and originals can be viewed but not changed. Replaced and
 Models are trained with the answers of the file-system tool in the official SDK (type `memory_20250818`): these are the same.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import re

@@ -5,8 +5,6 @@ Each tool is defined once; the schemas of OpenAI, Anthropic and MCP are other fo
 and defaults are those of CountBot (000) and OpenClaw (001).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias

@@ -8,8 +8,6 @@ What each tool does, as plain Python functions over one memory, for one audience
 The conversation (*session*, *chat*) and the *channel*, the source of what is written, are fixed: a model can't choose them.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -8,8 +8,6 @@ The tools as a model calls them: schemas for its API, and the call of one by nam
     tools.call("memory_search", '{"query": "备份在哪台机器上？"}').text  # what goes back as the tool's message
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
