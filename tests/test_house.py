@@ -27,40 +27,40 @@ class Room(NamedTuple):
 #: A file is in the room with the longest of its paths. Whoever makes a room smaller lowers its limit in the same commit
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
-    Room("supervisor/text", most=2_273, goal=2_300),
+    Room("supervisor/text", most=2_251, goal=2_300),
     Room("supervisor/storage", most=2_143, goal=1_900),
-    Room("supervisor/protocol", most=4_607, goal=4_100),
-    Room("supervisor/archive", most=3_885, goal=3_900),
-    Room("supervisor/extracts", most=732, goal=950),
-    Room("supervisor/summaries", most=1_834, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_308, goal=8_000),
-    Room("supervisor/longterm", most=997, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_412, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_365, goal=1_400),
+    Room("supervisor/protocol", most=4_583, goal=4_100),
+    Room("supervisor/archive", most=3_863, goal=3_900),
+    Room("supervisor/extracts", most=722, goal=950),
+    Room("supervisor/summaries", most=1_820, goal=1_850),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_264, goal=8_000),
+    Room("supervisor/longterm", most=993, goal=950),
+    Room("supervisor/conversation supervisor/replies", most=2_402, goal=2_300),
+    Room("supervisor/pool worker/crew.py", most=1_359, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_183,
         goal=950,
     ),
-    Room("supervisor/host", most=2_173, goal=2_200),
+    Room("supervisor/host", most=2_161, goal=2_200),
     Room("supervisor/checks", most=2_658, goal=2_100),
-    Room("supervisor/importing", most=2_325, goal=1_400),
+    Room("supervisor/importing", most=2_309, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_567, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_935, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_972, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_905, goal=1_900),
+    Room("supervisor/interfaces/cli", most=2_563, goal=2_600),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_929, goal=2_000),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_964, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_895, goal=1_900),
     Room("supervisor/interfaces", most=1_477, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_086,
+        most=2_078,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_538, goal=48_000)
+ALL: Final = Room("all", most=50_318, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_089, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_084, goal=48_000)
 
 
 def _lines(path: Path) -> int:
