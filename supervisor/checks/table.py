@@ -65,6 +65,7 @@ TABLE: Final = (
     Check("status", memory.entries, counts=True),
     Check("status", services.last_night),
     Check("files", memory.quarantine),
+    Check("files", machine.left_over),
     Check("long-term file", memory.long_term),
     Check("files", memory.encodings, counts=True),
     Check("index", memory.index, only="doctor"),
