@@ -6,8 +6,6 @@ Doing it again is harmless. Pictures, to which only the words lead, are known by
 `undo` needs go whatever is forgotten, so that nothing of them has to be known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import replace

@@ -7,8 +7,6 @@ leaves an unfinished act, and its words where they still stand; the next round g
 first, then the journal names it, then the old one is deleted. Source: protocol.md, 13.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime

@@ -6,8 +6,6 @@ and in the drop-box; so one that a person has deleted from its file is still fou
 was made from them by a `Trace`: whole, or a part of them, however they are spelled and escaped.
 """
 
-from __future__ import annotations
-
 import hashlib
 import stat as modes
 import unicodedata

@@ -11,8 +11,6 @@ be gone by then, so a folder that only the user can read has all that it needs: 
 the workspace's language.
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import time

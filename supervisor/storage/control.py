@@ -6,8 +6,6 @@ it (`noting`), and writes it into the diary when it ends. A thread has a list of
 Who acts is named where a request comes in (`acting`): by which kind of interface, and by which client.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar

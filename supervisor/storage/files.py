@@ -11,8 +11,6 @@ that process may have been killed before its fsync. The event log appends for it
 written must not stop anything.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import itertools

@@ -16,8 +16,6 @@ A folder of a workspace, such as `memory/`, may be a file system of its own. A r
 and then deleted: its bytes are durable in the new place before the old one goes, and a crash leaves the old one, or both.
 """
 
-from __future__ import annotations
-
 import errno
 import itertools
 import stat as modes

@@ -6,8 +6,6 @@ Lenient JSON: parsing that loses nothing of what other programs write, and rende
 fields are ignored.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

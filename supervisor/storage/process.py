@@ -8,8 +8,6 @@ Lines are printed by a thread, since a reader may stop reading (a pager, a conta
 waits for it: what does not fit beside the lines that wait for it is not printed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

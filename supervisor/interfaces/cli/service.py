@@ -1,7 +1,5 @@
 """The commands about services of systemd: service install, restart, status, … (docs/how-to/run-as-a-service.md)."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
