@@ -28,7 +28,7 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_251, goal=2_300),
-    Room("supervisor/storage", most=2_143, goal=1_900),
+    Room("supervisor/storage", most=2_133, goal=1_900),
     Room("supervisor/protocol", most=4_583, goal=4_100),
     Room("supervisor/archive", most=3_863, goal=3_900),
     Room("supervisor/extracts", most=722, goal=950),
@@ -39,14 +39,14 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_359, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_183,
+        most=1_177,
         goal=950,
     ),
-    Room("supervisor/host", most=2_161, goal=2_200),
+    Room("supervisor/host", most=2_159, goal=2_200),
     Room("supervisor/checks", most=2_681, goal=2_100),
     Room("supervisor/importing", most=2_309, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_563, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_561, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_929, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_964, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_895, goal=1_900),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_341, goal=48_000)
+ALL: Final = Room("all", most=50_321, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
 OF_TESTS: Final = Room("tests", most=48_091, goal=48_000)
 
