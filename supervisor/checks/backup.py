@@ -6,8 +6,6 @@ the names of the dated files. Dated files, pictures and all else are read afterw
 moves them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

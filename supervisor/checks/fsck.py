@@ -7,8 +7,6 @@ again, except those that a person has deleted, and the next run writes them. A d
 too, is set aside. Nothing is deleted without a copy (docs/explanation/durability.md).
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

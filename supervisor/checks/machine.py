@@ -1,7 +1,5 @@
 """The checks of the machine around the memory: rights, links, disk, clock, and what a running supervisor reports."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """The checks of the memory itself: what comes in (history.json, inbox.json, the drop-box), its files, and its index."""
 
-from __future__ import annotations
-
 import stat as modes
 from collections.abc import Callable
 from contextlib import suppress

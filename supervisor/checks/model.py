@@ -1,7 +1,5 @@
 """The checks of the summaries and the model that writes them: what fails and waits, whether it can be asked, its key."""
 
-from __future__ import annotations
-
 import re
 import stat as modes
 from contextlib import suppress

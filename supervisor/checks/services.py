@@ -4,8 +4,6 @@ The checks of the supervisor and of the installed services of a workspace: units
 The units are read from where systemd reads them. Nothing asks systemd, so the checks also work where it can't be reached.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat as modes

@@ -1,7 +1,5 @@
 """The answers of `recalld status`, also with --plan: the state of the workspace, and what the next run would do."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime

@@ -4,8 +4,6 @@ systemd, as far as `recalld service` needs it: units written, started and remove
 A unit of somebody else is seen before anything is changed. A service that does not start stays installed.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping, Sequence

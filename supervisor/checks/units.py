@@ -8,8 +8,6 @@ These files are recalld's: `install` writes each again as it is made here. What 
 keeps it in a file of its own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`status`: its first lines, all is well, or what is wrong and the command that mends it; the state; and what the next run would do."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

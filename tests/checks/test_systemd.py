@@ -5,8 +5,6 @@ The real one is in script/test-systemd, which boots a machine, and systemd's own
 here is that nobody else's unit is changed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

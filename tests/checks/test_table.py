@@ -1,7 +1,5 @@
 """The table of checks: a fault that is made for real is in each view that has to know it, and in no other."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What a service reports: to its manager over a real socket, and that it is down, with neither Python nor workspace."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
