@@ -1,6 +1,7 @@
 """The checks of the memory itself: what comes in (history.json, inbox.json, the drop-box), its files, and its index."""
 
 import stat as modes
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -230,7 +231,8 @@ def _unsound(look: Look, lost: int, damage: int) -> Text | None:
 
 def quarantine(look: Look) -> Faults:
     """Yield a fault if the quarantine is full, so that no more damaged files can be kept."""
-    kept = len(look.ws.files.disk.names(look.ws.paths.quarantine))
+    kinds = Counter(name.rpartition(".")[0] for name in look.ws.files.disk.names(look.ws.paths.quarantine))
+    kept = max(kinds.values(), default=0)  # each kind has a room of its own
     if kept >= look.ws.config.care.quarantine_limit:
         yield odd(
             "quarantine is full (files: {count}), and no more damaged files are kept; look at them and delete what you do not need, `ls .recalld/quarantine` in the workspace lists them.",

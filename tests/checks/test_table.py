@@ -254,6 +254,15 @@ def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
     assert verdict(broken.look())[1]
 
 
+def test_quarantine_is_full_where_ten_copies_of_one_kind_are(broken: Broken):
+    for n in range(10):
+        broken.world.put(f".recalld/quarantine/2026-01-{n + 10}.md.{n:012x}", "x")
+    assert [*memory.quarantine(broken.look())] == []
+    for n in range(10):
+        broken.world.put(f".recalld/quarantine/history.json.{n:012x}", "x")
+    assert [fault.why.fields["count"] for fault in memory.quarantine(broken.look())] == [10]
+
+
 def test_left_over_names_the_files_in_their_order(broken: Broken):
     names = [f"prompts/memory-entry.{n * 7 % 10}.md" for n in range(10)]
     places = [str(broken.world.put(name, "旧的")) for name in names]
