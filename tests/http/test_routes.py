@@ -80,7 +80,7 @@ def test_search_returns_the_lines_with_any_keyword_and_how_many_there_are(servic
     assert found["total"] == 3
     both = service.ask("POST", "/api/memory/search", {"keywords": "python fastapi", "match_mode": "and"}).json()
     assert both["results"].count("[") == 1
-    limited = service.ask("POST", "/api/memory/search", {"keywords": "2026", "max_results": 1}).json()
+    limited = service.ask("POST", "/api/memory/search", {"keywords": "2026", "max_results": 1.0}).json()
     assert limited["results"].endswith("共 3 条匹配，仅显示前 1 条")
 
 

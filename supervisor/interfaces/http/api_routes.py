@@ -22,8 +22,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...longterm.lines import parse_entry
-from ...operations.codec import from_json, refuse_unknown, to_json
-from ...operations.operation import NAMES, find
+from ...operations.codec import checked, from_json, refuse_unknown, to_json
+from ...operations.operation import NAMES, find, parameters
 from ...storage.errors import BadRequest, StaleText, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from .site import Site, json_object, query
@@ -103,7 +103,9 @@ async def _get_recent(site: Site, request: Request) -> Response:
 
 async def _search(site: Site, request: Request) -> Response:
     query(request)
-    given = await _body(request, "keywords", "max_results", "match_mode")
+    body = await _body(request, "keywords", "max_results", "match_mode")
+    known = parameters(find("search_lines"))
+    given = await site.run(lambda: {name: checked(name, known[name], value) for name, value in body.items()})
     caller = replace(site.caller(request), language=_ITS_LANGUAGE)
     result = await site.perform(request, "search_lines", {"keywords": None, **given}, caller)
     return JSONResponse(to_json(result))
