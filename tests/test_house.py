@@ -47,7 +47,7 @@ ROOMS: Final = (
     Room("supervisor/importing", most=2_309, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_561, goal=2_600),
-    Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_929, goal=2_000),
+    Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_964, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_895, goal=1_900),
     Room("supervisor/interfaces", most=1_477, goal=1_500),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_305, goal=48_000)
+ALL: Final = Room("all", most=50_307, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
 OF_TESTS: Final = Room("tests", most=48_092, goal=48_000)
 
