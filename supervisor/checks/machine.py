@@ -6,7 +6,6 @@ import os
 import stat as modes
 from collections.abc import Iterator
 from datetime import timedelta
-from glob import escape, glob
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -161,24 +160,3 @@ def lasting(look: Look) -> Faults:
     for event in (event for event in _LASTING if event in states):
         why = str(states[event].get("why", "")).rstrip(".")
         yield bad(sentence, what=Text(EVENTS[event]), why=why, event=event)
-
-
-#: Files of earlier versions that nothing writes any more, from the workspace; what `archive.places.LEFT` names, a supervisor
-#: deletes itself. Versions of history.json that were replaced while a program had them open and whose messages were taken in
-#: (until 0.28), what a fleet kept in the folder of its workspaces (until 0.32), a form of the long-term file's lines.
-LEFT_OVER: Final = (
-    ".recalld/replaced/history.json.*.*.*",
-    "prompts/memory-entry.*.md",
-    "../.fleet",
-    "../fleet.toml",
-)
-
-
-def left_over(look: Look) -> Faults:
-    """Yield one fault with the files of earlier versions that nothing writes any more."""
-    root = escape(str(look.ws.paths.root))
-    if files := [path for pattern in LEFT_OVER for path in sorted(glob(os.path.normpath(f"{root}/{pattern}")))]:
-        yield odd(
-            "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
-            files=list(map(quote, files)),
-        )

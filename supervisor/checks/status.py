@@ -5,13 +5,16 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
-from ..archive.plan import plan_days, without_open_questions
+from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days, memory_file
+from ..archive.memory_folder import DIGEST, MemoryFolder
+from ..archive.plan import DayFile, plan_days, without_open_questions
 from ..archive.run import next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
+from ..protocol.dated_file import DatedFile, parse_dated, render_dated
 from ..protocol.message import Archived, Failure, History, InvalidEntry, Message
 from ..protocol.paths import Period
 from ..storage.clock import to_wire
+from ..storage.files import digest_of
 from ..summaries.llm_state import (
     BYTES_PER_TOKEN,
     calls_needed,
@@ -81,16 +84,35 @@ def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingS
     }
 
 
+class _Filed(MemoryFolder):
+    """The memory as it will be once these *days* are filed."""
+
+    def __init__(self, ws: Workspace, days: Sequence[DayFile], now: datetime) -> None:
+        super().__init__(ws.files, ws.paths)
+        zone = ws.config.archive.timezone
+        self._planned = {day.name: render_dated(day.day, zone, ws.zone, now, day.blocks, ws.config.language) for day in days}
+        paths = [(day.day, self.path_of(day.name), self._planned[day.name]) for day in days]
+        self._new = [memory_file(data, path, day, digest_of(data)[:DIGEST], original=False) for day, path, data in paths]
+
+    def dated(self) -> tuple[MemoryFile, ...]:
+        return (*super().dated(), *self._new)
+
+    def parsed(self, name: str) -> DatedFile | None:
+        data = self._planned.get(name)
+        return parse_dated(data, self.path_of(name)) if data else super().parsed(name)
+
+
 def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
-    """Return what a run at *now* would do: why it is due, its dated files, and the summaries of present ones in their order."""
+    """Return what a run at *now* would do: why it is due, its dated files, and the summaries in their order, also of these."""
     look = Look(ws, now, ws.environ)
     if look.no_history:
         raise look.no_history
-    files, summaries, archive, waiting = look.files, ws.memory.summaries(), ws.config.archive, look.waiting
+    summaries, archive, waiting = ws.memory.summaries(), ws.config.archive, look.waiting
     chosen = without_open_questions(waiting, now, archive.exchange_wait)
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs)
-    summarised = not_pruned(files, summaries, ws.journal.pruned)
-    work = due_summaries(summarised, summaries, ws.today(now), archive.recent_days, summary_writer(ws.memory, ws.model_use))
+    memory = _Filed(ws, days, now)
+    summarised = not_pruned(memory.dated(), summaries, ws.journal.pruned)
+    work = due_summaries(summarised, summaries, ws.today(now), archive.recent_days, summary_writer(memory, ws.model_use))
     failures, active = ws.failures(), ws.task_queue.active_groups()
     model = configured_state(ws.task_queue, ws.endpoint)
     return {
@@ -104,13 +126,14 @@ def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
         "providerPausedUntil": _paused_until(model, now),
         "providerPausedBecause": model.reason or None,
         "summaries": [
-            _planned(ws, job, summaries.get(job.period), failures.get(job.period.group), now, active) for job in work
+            _planned(ws, memory, job, summaries.get(job.period), failures.get(job.period.group), now, active) for job in work
         ],
     }
 
 
 def _planned(
     ws: Workspace,
+    memory: MemoryFolder,
     job: SummaryJob,
     existing: ExistingSummary | None,
     failure: Failure | None,
@@ -122,7 +145,7 @@ def _planned(
 
     # an extract that waits was found to need a model
     may_stay = not ws.extracting and (existing is None or (existing.extract and not existing.waits))
-    is_spared = may_stay and waits_for_no_model(job.period, job.sources, ws.memory, ws.config)
+    is_spared = may_stay and waits_for_no_model(job.period, job.sources, memory, ws.config)
     waits = failure is not None and not is_due(failure.failed_at, failure.next_at, now)
     return {
         "group": job.period.group,

@@ -89,8 +89,7 @@ def summary_writer(memory: MemoryFolder, use: ModelUse) -> SummaryWriter:
 def _says_little(memory: MemoryFolder, least: int, zone: ZoneInfo, sources: tuple[Source, ...]) -> bool:
     from .reading import blocks_of, says_little  # imported here, since `status` seldom reads messages
 
-    is_written = all(source.digest for source in sources)  # one that is only planned (`status --plan`) counts as long
-    return is_written and says_little(blocks_of(memory, (source.name for source in sources), zone), least)
+    return says_little(blocks_of(memory, (source.name for source in sources), zone), least)
 
 
 def left_as_they_are(

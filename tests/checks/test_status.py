@@ -159,6 +159,8 @@ def test_status_and_plan_count_what_is_in_the_drop_box_until_it_is_filed(world):
 
 def test_plan_lists_the_month_instead_of_its_days_on_the_first(world):
     world.write([*talk("2025-12-10T09:00", 2), *talk("2025-12-20T09:00", 2)])
+    calls = {one["group"]: one["calls"] for one in world.plan()["summaries"]}
+    assert calls == {"day-2025-12-20": 1, "day-2025-12-10": 1}, "also of days that the run itself files first"
     world.round("all")
     assert [one["group"] for one in world.plan()["summaries"]] == ["day-2025-12-20", "day-2025-12-10"]
     assert [one["group"] for one in world.forward(days=1).plan()["summaries"]] == ["month-2025-12"]

@@ -164,11 +164,6 @@ def by_another_user(it: Broken) -> None:
         pytest.skip("another user can't run what is installed here")
 
 
-def a_quarantine_that_is_full(it: Broken) -> None:
-    for number in range(10):
-        it.write(f".recalld/quarantine/history.json.{number:012x}", "[")
-
-
 def two_long_term_files(it: Broken) -> None:
     it.write("memory.md", "- 对花生过敏\n")
     it.write("MEMORY.md", "- 对榛子过敏\n")
@@ -208,7 +203,6 @@ BROKEN: dict[str, tuple[Callable[[Broken], object], set[tuple[str, str]]]] = {
     "files that their owner may not read": (files_that_their_owner_may_not_read, {("rights", "bad")}),
     "notes outside the workspace": (lambda it: (it.root / "memory" / "笔记").symlink_to(it.root.parent), {("links", "odd")}),
     "folders that their owner may not write to": (folders_that_their_owner_may_not_write_to, {("rights", "bad")}),
-    "a quarantine that is full": (a_quarantine_that_is_full, {("files", "odd")}),
     "two long term files": (two_long_term_files, {("long-term file", "odd")}),
     "a summary that failed": (a_summary_that_failed, {("tasks", "odd")}),
     "a task that nobody takes": (
@@ -254,11 +248,6 @@ def test_doctor_says_nothing_ill_of_who_holds_the_lock_without_a_socket(broken: 
         with socket.socket(socket.AF_UNIX) as listener:  # a supervisor that was killed leaves this
             at_socket(listener.bind, str(broken.root / ".recalld" / "socket"))
         assert findings(broken) == set()
-
-
-def test_doctor_finds_nothing_wrong_next_to_supervisord(broken: Broken):
-    broken.program("supervisor", "")
-    assert findings(broken) == set()
 
 
 def test_doctor_takes_no_word_for_a_key(broken: Broken):

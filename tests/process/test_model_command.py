@@ -25,9 +25,21 @@ def recalld(tmp_path: Path, server: Server) -> Command:
     return Command.made(tmp_path / "工作区", **HERE, **llm)
 
 
+DAY = json.dumps({"role": "user", "text": "备份脚本改到凌晨 4:15，端口 8443。", "createdAt": "2026-01-10T10:00:00+08:00"})
+
+
+def test_run_until_settled_and_status_say_that_every_answer_was_refused(recalld: Command, server: Server):
+    assert recalld("append", "--jsonl", stdin=DAY).code == 0
+    server.script = lambda n, prompt: Act(text="<think>备份脚本要改")
+    for moment in ("2026-01-31T10:00:00+08:00", "2026-01-31T12:00:00+08:00"):  # the second time, it is refused for good
+        done = recalld("run", "--until-settled", "--now", moment)
+        assert (done.code, "no summary was written: the model's answer was its thinking" in done.err) == (69, True)
+    assert server.seen.calls == 2
+    assert recalld("run", "--until-settled", "--now", "2026-01-31T14:00:00+08:00").code == 0, "nobody was asked"
+
+
 def test_model_test_ends_the_pause_of_a_model_that_answers(recalld: Command, server: Server):
-    said = {"role": "user", "text": "备份脚本改到凌晨 4:15，端口 8443。", "createdAt": "2026-01-10T10:00:00+08:00"}
-    assert recalld("append", "--jsonl", stdin=json.dumps(said)).code == 0
+    assert recalld("append", "--jsonl", stdin=DAY).code == 0
     server.script = lambda n, prompt: Act(status=503, message="Loading model")
     assert recalld("run", "--until-settled").code == 69
     wrong = recalld("status")

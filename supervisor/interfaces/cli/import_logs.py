@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 #: The exit code of a command that a signal ended.
 _STOPPED = 130
-#: People of a group that are named one by one.
-_MOST_NAMED = 12
 
 #: What of an import is said in sentences, and not as a row.
 _SAID: Final = ("leftOut", "tooLarge", "people", "me", "unread", "daysOfCalls")
@@ -121,12 +119,6 @@ def _forget(call: Call, ws: Workspace, at: datetime, name: str, *, yes: bool) ->
     call.answer(counts, lines)
 
 
-def _people(people: Mapping[str, int]) -> tuple[Text, ...]:
-    shown = (Text("{name} ({count})", name=name, count=count) for name, count in [*people.items()][:_MOST_NAMED])
-    rest = len(people) - _MOST_NAMED
-    return (*shown, *([Text("{count} more", count=rest)] if rest > 0 else []))
-
-
 def _show_clients(call: Call) -> None:
     from ...importing.kinds import CLIENTS, labels, logs_of
 
@@ -159,7 +151,7 @@ def _sentences(done: Imported, *, dry_run: bool) -> Iterator[Text]:
     elif done.people:
         yield Text(
             "Each is kept by name: {people}. With `--me NAME` at the first import the words of that one are kept as yours.",
-            people=_people(done.people),
+            people=[Text("{name} ({count})", name=name, count=count) for name, count in done.people.items()],
         )
     if done.added and not (done.left or dry_run):
         yield Text("A running supervisor summarises them; without one, `recalld run --until-settled` does.")

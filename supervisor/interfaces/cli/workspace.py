@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -77,15 +78,16 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
 
     _make(call, root)
     clock = utc_now if at is None else fixed_clock(at)
-    ws = open_workspace(root, os.environ, clock)
-    call.workspace = ws
+    told = list[Mapping[str, object]]()
+    call.workspace = ws = open_workspace(root, os.environ, clock, told.append)
     with call.control(stops=True) as control:
         workers = workers_of(ws, clock, idle_s=1.0) if has_worker else None
         list(take_in(ws, clock, control))
         total = until_settled(ws, clock(), workers, control)
         if not control.should_stop():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
-    return _print_total(call, ws, total, has_worker=has_worker)
+    failed = sorted({str(event["reason"]) for event in told if event["event"] == "summary_failed"})
+    return _print_total(call, ws, total, failed, has_worker=has_worker)
 
 
 def _make(call: Call, root: Path) -> None:
@@ -103,8 +105,9 @@ def _make(call: Call, root: Path) -> None:
         keep_language(open_workspace(root, os.environ, utc_now), os.environ)
 
 
-def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -> int:
-    """Print the counts of `--until-settled` and return the exit code, 69 if summaries are left; raise a remaining error."""
+def _print_total(call: Call, ws: Workspace, total: Round, failed: Sequence[str], *, has_worker: bool) -> int:
+    """Print the counts, return the exit code: 69 if summaries are left, or each *failed* for these reasons; raise an error."""
+    from ...checks.model import why_failed
     from ...summaries.llm_state import configured_state
 
     counts = {
@@ -123,6 +126,10 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, has_worker: bool) -
         until = in_local_times(to_wire(provider.next_at), ws.zone)
         left = Text(
             "no summary was written: {reason}; the model is not asked again before {time}.", reason=provider.reason, time=until
+        )
+    elif failed and not total.summaries:
+        left = Text(
+            "no summary was written: {reasons}; `recalld status --all` says what waits.", reasons=[*map(why_failed, failed)]
         )
     elif total.unfinished and has_worker:
         left = Text(
