@@ -32,7 +32,7 @@ ROOMS: Final = (
     Room("supervisor/protocol", most=4_583, goal=4_100),
     Room("supervisor/archive", most=3_863, goal=3_900),
     Room("supervisor/extracts", most=722, goal=950),
-    Room("supervisor/summaries", most=1_820, goal=1_850),
+    Room("supervisor/summaries", most=1_819, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_264, goal=8_000),
     Room("supervisor/longterm", most=993, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_402, goal=2_300),
@@ -46,7 +46,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_665, goal=2_100),
     Room("supervisor/importing", most=2_309, goal=1_400),
     Room("supervisor/operations", most=1_701, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_561, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_560, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_964, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_895, goal=1_900),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=50_307, goal=48_000)
+ALL: Final = Room("all", most=50_305, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_092, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_088, goal=48_000)
 
 
 def _lines(path: Path) -> int:

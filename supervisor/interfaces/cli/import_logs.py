@@ -148,10 +148,10 @@ def _sentences(done: Imported, *, dry_run: bool) -> Iterator[Text]:
         yield Text("Stopped before the end. The same command goes on there, and adds nothing twice.")
     if done.me:
         yield Text("The words of {name} are kept as yours, but for what was in memory already.", name=done.me)
-    elif done.people:
+    elif people := [Text("{name} ({count})", name=name, count=count) for name, count in done.people.items()]:
         yield Text(
             "Each is kept by name: {people}. With `--me NAME` at the first import the words of that one are kept as yours.",
-            people=[Text("{name} ({count})", name=name, count=count) for name, count in done.people.items()],
+            people=people,
         )
     if done.added and not (done.left or dry_run):
         yield Text("A running supervisor summarises them; without one, `recalld run --until-settled` does.")

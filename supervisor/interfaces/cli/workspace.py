@@ -78,15 +78,15 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
 
     _make(call, root)
     clock = utc_now if at is None else fixed_clock(at)
-    told = list[Mapping[str, object]]()
-    call.workspace = ws = open_workspace(root, os.environ, clock, told.append)
+    events = list[Mapping[str, object]]()
+    call.workspace = ws = open_workspace(root, os.environ, clock, events.append)
     with call.control(stops=True) as control:
         workers = workers_of(ws, clock, idle_s=1.0) if has_worker else None
         list(take_in(ws, clock, control))
         total = until_settled(ws, clock(), workers, control)
         if not control.should_stop():  # without a prepared backend the first question would have to build the index
             ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), control), None)
-    failed = sorted({str(event["reason"]) for event in told if event["event"] == "summary_failed"})
+    failed = sorted({str(event["reason"]) for event in events if event["event"] == "summary_failed"})
     return _print_total(call, ws, total, failed, has_worker=has_worker)
 
 
