@@ -3,7 +3,8 @@ Which secrets of a memory a turn shows (`privacy.reveal`): those that the user a
 
 A question asks for a secret if it has a word of its label ("the wifi password is …"), or another word for a password and one of
 its sentence ("wifi code"); the label of a key is who issues it, "OpenAI key". Of several that it asks for, those are
-shown whose sentence shares the most words with it: the password of the bank is not shown beside that of the wifi. A mail
+shown whose sentence shares the most words with it: the password of the bank is not shown beside that of the wifi. If it says
+what it asks for, and no sentence has a word of that ("the password of my laptop"), the best hit alone shows its own. A mail
 address is none in a direct chat, where `ssh user@host` looks like one. A group sees none. The history block is made here, too,
 since it is without secrets where a turn shows none.
 """
@@ -89,26 +90,36 @@ def redactor(
     may_reveal = _reveals(request, privacy)
     if may_reveal and privacy.redact == "off":
         return str
-    question = {*tokens(request.question[:MOST_CHARS].lower()), *terms}
+    question = {*tokens(request.question[:MOST_CHARS].lower()), *terms} if may_reveal else set[str]()
     contact = None if privacy.personal else MAIL_WORDS
-
-    def worth(secret: Secret) -> int:
-        """Return how many words of its sentence the question has; 0: it does not ask for it."""
-        label, sentence = {*tokens(secret.label.lower())}, {*tokens(secret.before[-_SENTENCE_CHARS:].lower())}
-        is_called_otherwise = question & _PASSWORD and label & _PASSWORD and question & sentence
-        is_asked = may_reveal and (question & label or is_called_otherwise)
-        return 1 + len(question & (label | sentence)) if is_asked and secret.label != contact else 0
-
     texts = [hit.unit.text[:_COMPARED_CHARS] for hit in hits]
-    secrets = [(text[secret.start : secret.end], secret) for text in texts for secret in find_secrets(text, privacy.forms)]
-    most = max((worth(secret) for _, secret in secrets), default=0) if may_reveal else 0
+    secrets = [
+        {text[it.start : it.end]: _shared(it, question, contact) for it in find_secrets(text, privacy.forms)} for text in texts
+    ]
+    most = max((len(words) for values in secrets for words in values.values()), default=0)
+    best = [{value for value, words in values.items() if len(words) == most > 0} for values in secrets]
+    if {*terms} - _PASSWORD and not any(words - _PASSWORD for values in secrets for words in values.values()):
+        best = [next(filter(None, best), set())]
+    hidden = set[str]().union(*secrets).difference(*best)
+    forms = [*privacy.forms, *said_again(hidden)]
 
-    def may_show(secret: Secret) -> bool:
-        return worth(secret) >= max(most, 1) or (may_reveal and secret.label == contact)
+    def hide(text: str) -> str:
+        def may_show(secret: Secret) -> bool:
+            if secret.label == contact:
+                return may_reveal
+            return len(_shared(secret, question, contact)) >= max(most, 1) and text[secret.start : secret.end] not in hidden
 
-    shown = {value for value, secret in secrets if may_show(secret)}
-    forms = [*privacy.forms, *said_again({value for value, _ in secrets} - shown)]
-    return lambda text: _beginning(text, lambda part: redacted(part, HIDDEN[language], forms, may_show))
+        return redacted(text, HIDDEN[language], forms, may_show)
+
+    return lambda text: _beginning(text, hide)
+
+
+def _shared(secret: Secret, question: set[str], contact: str | None) -> set[str]:
+    """Return the words of the question that the secret's sentence has; none if the question does not ask for it."""
+    label, sentence = {*tokens(secret.label.lower())}, {*tokens(secret.before[-_SENTENCE_CHARS:].lower())}
+    is_called_otherwise = question & _PASSWORD and label & _PASSWORD and question & sentence
+    is_asked = secret.label != contact and (question & label or is_called_otherwise)
+    return question & (label | sentence) if is_asked else set()
 
 
 def _beginning(text: str, hide: Callable[[str], str]) -> str:

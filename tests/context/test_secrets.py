@@ -18,9 +18,9 @@ CARD = "6222 0212 3456 7890 123"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"
 
 
-def block(question: str, *texts: str, chat: Chat = DIRECT, privacy: Privacy = LLM) -> str:
+def block(question: str, *texts: str, chat: Chat = DIRECT, privacy: Privacy = LLM, terms: tuple[str, ...] = ()) -> str:
     """The texts as a memory block for the question shows them."""
-    hide = redactor(Asked(question, chat), (), [hit(9, text, start=n) for n, text in enumerate(texts, 1)], "en", privacy)
+    hide = redactor(Asked(question, chat), terms, [hit(9, text, start=n) for n, text in enumerate(texts, 1)], "en", privacy)
     return "\n".join(map(hide, texts))
 
 
@@ -52,6 +52,17 @@ def test_redactor_prefers_the_secret_that_shares_more_words():
     assert block("wifi password?", *texts) == "The bank password is [hidden]\nThe wifi password is plum-orchid-77."
     assert block("password?", *texts) == "\n".join(texts), "it says not which"
     assert block("which bank?", *texts) == "The bank password is [hidden]\nThe wifi password is [hidden]"
+
+
+def test_redactor_shows_one_secret_where_none_is_of_what_is_asked():
+    texts = ("微信支付密码：604518", "招行取款密码是 338215", "单元门禁坏了")
+    assert (
+        block("电脑开机密码是多少", *texts, terms=("电脑", "开机", "密码"))
+        == "微信支付密码：604518\n招行取款密码是 [hidden]\n单元门禁坏了"
+    )
+    texts = ("paypal password: Ferret-Moon-45", "The nas password is NasHome!77")
+    shown = block("What is the password of my laptop?", *texts, terms=("password", "laptop"))
+    assert shown == "paypal password: Ferret-Moon-45\nThe nas password is [hidden]"
 
 
 def test_redactor_hides_a_secret_where_it_is_said_again_without_label():
