@@ -125,8 +125,8 @@ ROWS: Final = (
     ),
     Undone(
         "secrets beside the answer are shown",
-        "worth(secret) >= max(most, 1)",
-        "worth(secret) > -9",
+        "return question & (label | sentence) if is_asked else set()",
+        "return {secret.label} if question else set()",
         "tests/context/test_secrets.py",
     ),
     Undone(
