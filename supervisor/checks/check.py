@@ -66,7 +66,7 @@ class Look:
     A look at a workspace: what the checks read, and what one check found out for the others.
 
     *ask* returns the version of the supervisor at the socket, "" if it does not respond or is too old to report one, None if
-    nobody listens. *version* returns the installed version.
+    nobody listens. *version* returns the installed version. A *slow* look may take its time.
     """
 
     ws: Workspace
@@ -74,6 +74,7 @@ class Look:
     environ: Mapping[str, str]
     ask: Callable[[], str | None] = lambda: None
     version: Callable[[], str] = lambda: ""
+    slow: bool = False
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -150,12 +151,12 @@ class Check:
     """
     A row of the table: the *name* under which `doctor` lists the check, and what finds its faults.
 
-    *only* names the view that it is for, where it is for one: "doctor" for a slow check, "status" for what is known without.
-    `status` tells also the odd findings of one that *advises*; `fsck` tells the bad findings of one that *counts*.
+    A *slow* one is for a slow look alone. `status` tells also what one that *advises* finds odd; `fsck` tells what one that
+    *counts* finds.
     """
 
     name: str
     find: Callable[[Look], Faults]
-    only: Literal["", "doctor", "status"] = ""
+    slow: bool = False
     advises: bool = False
     counts: bool = False

@@ -2,29 +2,22 @@
 
 import stat as modes
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
 from pathlib import Path
-from shlex import quote
 from typing import Final
 
 from ..archive.history import history_copies
 from ..archive.quarantine import Unread
-from ..host.last_night import read_last_fsck
+from ..host.last_night import LastFsck, read_last_fsck
 from ..protocol.inbox import count_unread
 from ..protocol.message import InvalidEntry, Message
 from ..protocol.paths import is_unfinished
-from ..query.parse import Query
-from ..recall.ended import read_ended
-from ..storage.clock import within
 from ..storage.errors import Busy, SupervisorError
 from ..storage.lenient_json import not_utf8
-from ..storage.texts import Text
+from ..storage.texts import Text, msgid
 from ..text.foreign_text import encoding_of, printable
-from ..text.tokenizer import tokens
-from ..text.word_frequency import rarity_of
 from .check import Faults, Look, bad, odd
 from .machine import walk, writable
 
@@ -35,17 +28,6 @@ _WRITTEN_IN: Final = timedelta(minutes=1)
 #: `status` looks at the encoding of so many notes, those that were changed last, of at most so many bytes each.
 _NEWEST_NOTES: Final = 100
 _NEWEST_BYTES: Final = 1 << 20
-#: Words of the question; a message with fewer than two is no question.
-_WORDS: Final = 4
-#: A word below this rarity is an everyday word; one in more passages than this identifies none.
-_RARE: Final = 0.5
-_MOST_PASSAGES: Final = 20
-#: Messages of a file among which the most telling is looked for, and characters of a message.
-_MOST_MESSAGES: Final = 100
-_MOST_CHARS: Final = 4_000
-#: Hits among which the message has to be, and the longest search, in seconds.
-_HITS: Final = 100
-_PATIENCE_S: Final = 10.0
 
 
 # ── what comes in ────────────────────────────────────────────────────────────
@@ -67,7 +49,7 @@ def history(look: Look) -> Faults:
 def unread(look: Look) -> Faults:
     """Yield the unread parts of damaged histories, until a person has dealt with them."""
     for piece in look.ws.quarantine.unread(look.ws.journal.known.ids):
-        yield bad(why_unread(piece, look.ws.paths.quarantine))
+        yield bad(why_unread(piece))
 
 
 def forgetting(look: Look) -> Faults:
@@ -94,20 +76,14 @@ def inbox(look: Look) -> Faults:
         )
 
 
-def why_unread(piece: Unread, folder: Path) -> Text:
-    """Return how much of a file in the *folder* could not be read, and how it is mended."""
-    fields = {"count": piece.messages, "bytes": piece.bytes, "path": f".recalld/quarantine/{piece.name}"}
-    if not piece.encoding:
-        return Text(
-            "messages of a damaged history.json could not be read (about {count}, {bytes} bytes); they are kept in {path}: mend a copy of it and move that into inbox.d/new as a file .json, or want nothing in it; then delete {path}.",
-            **fields,
-        )
-    command = f"iconv -f {piece.encoding} -t UTF-8 {quote(str(folder / piece.name))} > mended.json"
+def why_unread(piece: Unread) -> Text:
+    """Return how much of a file in the quarantine could not be read, and how it is mended."""
     return Text(
-        "messages of a damaged history.json could not be read (about {count}, {bytes} bytes), since it is {encoding}, not UTF-8; they are kept in {path}: `{command}`, and move mended.json into inbox.d/new, or want nothing in it; then delete {path}.",
-        **fields,
-        encoding=piece.encoding,
-        command=command,
+        "messages of a damaged history.json could not be read (about {count}, {bytes} bytes of {encoding}); they are kept in {path}: mend a copy of it, in UTF-8, and move that into inbox.d/new as a file .json, or want nothing in it; then delete {path}.",
+        count=piece.messages,
+        bytes=piece.bytes,
+        encoding=piece.encoding or "UTF-8",
+        path=f".recalld/quarantine/{piece.name}",
     )
 
 
@@ -151,26 +127,24 @@ def entries(look: Look) -> Faults:
 # ── dated files ──────────────────────────────────────────────────────────────
 
 
-def gone(look: Look) -> Faults:
-    """Yield the dated files that are gone and whose messages no other file has: lost, or kept elsewhere."""
-    missing = {key: name for name, keys in look.absences.lost.items() for key in keys}
-    if not missing:
-        return
+def losses(look: Look) -> Faults:
+    """Yield what has become of dated files that no longer hold their messages: they are gone, damaged, or end early."""
+    absences = look.absences
     kept = {entry.key for entry in look.history if isinstance(entry, Message)} | look.ws.journal.unwritten.keys()
-    if lost := [name for key, name in missing.items() if key not in kept]:
-        yield bad(
-            "messages are lost ({count}), the first was in {name}, which is gone; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, looks for copies of them, `recalld fsck --accept {name}` accepts it if you deleted that one.",
-            count=len(lost),
-            name=min(lost),
-        )
-    if left := {key: name for key, name in missing.items() if key in kept}:
-        files = sorted(set(left.values()))
-        yield bad(
-            "dated files are gone ({files}), the first is {name}, and messages of theirs are in no other ({count}); `recalld fsck --repair`, with the supervisor stopped, has the next run write them again, `recalld fsck --accept {name}` accepts it if you deleted that one.",
-            files=len(files),
-            name=files[0],
-            count=len(left),
-        )
+    lost = [name for name, keys in absences.lost.items() for key in keys if key not in kept]
+    kinds = (
+        (msgid("messages are lost ({count}), the first was in {name}, which is gone"), lost),
+        (msgid("dated files are gone ({count}), the first is {name}"), absences.lost.keys() - lost),
+        (msgid("dated files are damaged ({count}), the first is {name}"), absences.damaged),
+        (msgid("dated files end before their last messages ({count}), the first is {name}"), absences.cut),
+    )
+    for what, names in kinds:
+        if names:
+            yield bad(
+                "{what}; `recalld fsck` says more, and `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back. If you deleted it, `recalld fsck --accept {name}` says so, and `recalld forget --removed` takes it out of every other place, too.",
+                what=Text(what, count=len(names), name=min(names)),
+                name=min(names),
+            )
 
 
 def taken_out(look: Look) -> Faults:
@@ -186,44 +160,19 @@ def taken_out(look: Look) -> Faults:
         )
 
 
-def damaged(look: Look) -> Faults:
-    """Yield the dated files that have lost their head or their end, and those in which the last messages are missing."""
-    if broken := look.absences.damaged:
-        yield bad(
-            "dated files are damaged ({count}), the first is {name}; `recalld fsck` says how, `recalld fsck --repair`, with the supervisor stopped, mends what can be mended.",
-            count=len(broken),
-            name=min(broken),
-        )
-    if cut := look.absences.cut:
-        yield bad(
-            "dated files end before their last messages ({count}), the first is {name}; if you deleted them, `recalld fsck --accept {name}` says so, or `recalld forget --removed` takes them out of every other place, too; if not, `recalld fsck --repair`, with the supervisor stopped, brings them back.",
-            count=len(cut),
-            name=min(cut),
-        )
-
-
 def accounting(look: Look) -> Faults:
-    """Yield losses and damage that only reading every file can find."""
-    if why := _unsound(look, len(look.ledger.lost), len(look.ledger.damage)):
-        yield bad(why)
-
-
-def known_losses(look: Look) -> Faults:
-    """Yield losses and damage that the last `fsck` found."""
-    last = read_last_fsck(look.ws)
-    if last and (why := _unsound(look, last.lost, last.damage)):
-        yield bad("found on {time}: {why}.", time=look.local_time(last.at), why=why)
-
-
-def _unsound(look: Look, lost: int, damage: int) -> Text | None:
-    """Return what an account found; None where nothing is wrong, or a quick check says already what is."""
-    if not (lost or damage) or look.no_history or any(gone(look)) or any(damaged(look)):
-        return None
-    return Text(
-        "messages lost: {lost}, files damaged: {damaged}; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
-        lost=lost,
-        damaged=damage,
-    )
+    """Yield losses and damage that only reading every file finds: now if the look is slow, else what the last `fsck` found."""
+    absences = look.absences
+    if look.no_history or absences.lost or absences.damaged or absences.cut:
+        return  # a quick check says already what is wrong
+    last = LastFsck(look.now, len(look.ledger.lost), len(look.ledger.damage)) if look.slow else read_last_fsck(look.ws)
+    if last and not last.is_sound:
+        yield bad(
+            "messages lost: {lost}, files damaged: {damaged}, by the account of {time}; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
+            lost=last.lost,
+            damaged=last.damage,
+            time=look.local_time(last.at),
+        )
 
 
 # ── other files ──────────────────────────────────────────────────────────────
@@ -282,48 +231,9 @@ def long_term(look: Look) -> Faults:
 
 
 def index(look: Look) -> Faults:
-    """
-    Yield a fault if the index is damaged, or does not find a message.
-
-    `lasting` says that a supervisor can't update it, `supervisor` that one hangs.
-    """
+    """Yield a fault if the index is damaged; `lasting` says that a supervisor can't update it, `supervisor` that one hangs."""
     ws = look.ws
-    if ws.files.disk.is_read_only(ws.paths.root) or any(writable(look)):
-        return  # the search engine can't open an index there
-    inventory = ws.index.inventory()
-    if inventory.damage:
-        yield bad("the index can't be read: {why}; `recalld index rebuild` makes it again.", why=inventory.damage)
-    elif not inventory.differing:  # the next search, or the supervisor, takes in what differs
-        yield from found_again(look)
-
-
-def found_again(look: Look) -> Faults:
-    """
-    Yield the dated file of a message that the index does not find by the message's own rarest words; another file each day.
-
-    Another message that has all of these words will do, too. Nothing is asked of a file without rare words.
-    """
-    ws = look.ws
-    files = [file.name for file in look.files if file.ours]
-    name = files[look.now.toordinal() % len(files)] if files else ""
-    ended = read_ended(ws.files, ws.paths).messages
-    blocks = [block for block in ws.memory.blocks(name)[:_MOST_MESSAGES] if block.id not in ended] if name else []
-    rarest = ((block, _rarest_words(block.words, ws.index.frequency)) for block in blocks)
-    telling = [(block, words) for block, words in rarest if len(words) > 1]
-    if not telling:
-        return
-    message, words = min(telling, key=lambda pair: sum(map(ws.index.frequency, pair[1])) / len(pair[1]))
-    query = Query(dict.fromkeys(words, 1.0), text=" ".join(words))
-    hits = ws.index.search(lambda view: view.answer(query, _HITS, 0.0), within(_PATIENCE_S)).hits
-    if not any(hit.unit.message == message.id or {*words} <= {*tokens(hit.unit.text)} for hit in hits):
-        yield bad(
-            "a message of {file} is not found by its own rarest words; `recalld index rebuild` makes the index again.",
-            file=name,
-        )
-
-
-def _rarest_words(text: str, frequency: Callable[[str], int]) -> list[str]:
-    """Return the tokens of *text* that are no everyday words and in the fewest passages by *frequency*, rarest first."""
-    rare = {token for token in tokens(text[:_MOST_CHARS]) if rarity_of(token) >= _RARE}
-    counts = {token: count for token in sorted(rare) if (count := frequency(token)) <= _MOST_PASSAGES}
-    return sorted(counts, key=counts.__getitem__)[:_WORDS]
+    # the search engine can't open an index on a disk that is read-only, or in a closed folder
+    is_closed = ws.files.disk.is_read_only(ws.paths.root) or any(writable(look))
+    if not is_closed and (why := ws.index.inventory().damage):
+        yield bad("the index can't be read: {why}; `recalld index rebuild` makes it again.", why=why)

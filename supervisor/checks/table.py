@@ -8,7 +8,6 @@ message, which is the slow check of the memory, and runs the memory's quick chec
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -40,12 +39,12 @@ _DIGITS: Final = lazy_re(r"[0-9]+")
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
-    Check("environment", model.meaning, only="doctor"),
+    Check("environment", model.meaning, slow=True),
     Check("configuration", lambda look: map(odd, look.ws.config.notices())),  # what is wrong is found before any check
-    Check("rights", machine.rights, only="doctor"),
+    Check("rights", machine.rights, slow=True),
     Check("rights", machine.writable),
     Check("links", machine.folders),
-    Check("links", machine.links, only="doctor"),
+    Check("links", machine.links, slow=True),
     Check("disk", machine.disk, advises=True),
     Check("clock", machine.clock),
     Check("format", memory.newer_format, counts=True),
@@ -57,22 +56,20 @@ TABLE: Final = (
     Check("status", memory.inbox),
     Check("status", memory.waiting),
     Check("status", machine.lasting),
-    Check("files", memory.gone, counts=True),
-    Check("files", memory.taken_out, advises=True),
-    Check("files", memory.damaged),
-    Check("files", memory.accounting, only="doctor"),
-    Check("files", memory.known_losses, only="status"),
+    Check("files", memory.losses, counts=True),
+    Check("files", memory.taken_out, advises=True, counts=True),
+    Check("files", memory.accounting),
     Check("status", memory.entries, counts=True),
     Check("status", services.last_night),
     Check("files", memory.quarantine),
     Check("long-term file", memory.long_term),
     Check("files", memory.encodings, counts=True),
-    Check("index", memory.index, only="doctor"),
+    Check("index", memory.index, slow=True),
     Check("tasks", model.tasks, advises=True),
     Check("model", model.paused, advises=True),
-    Check("key", model.key, only="doctor"),
+    Check("key", model.key, slow=True),
     Check("service", services.units),
-    Check("clients", services.clients, only="doctor"),
+    Check("clients", services.clients, slow=True),
     Check("clients", services.hooks),
     Check("sources", services.sources, advises=True),
     Check("supervisor", services.supervisor),
@@ -84,7 +81,7 @@ TABLE: Final = (
 
 def found_quickly(look: Look) -> tuple[list[str], list[str]]:
     """Return a sentence for each fault that a quick check finds, or the last `fsck` found, and for what else to know."""
-    quick = [(check, fault) for check in TABLE if check.only != "doctor" for fault in check.find(look)]
+    quick = [(check, fault) for check in TABLE if not check.slow for fault in check.find(look)]
     faults = dict.fromkeys(fault.why for _, fault in quick if fault.state == "bad")
     return [*faults], [fault.why for check, fault in quick if fault.state == "odd" and check.advises]
 
@@ -108,16 +105,16 @@ def verdict(look: Look) -> tuple[list[str], bool]:
 # ── doctor ───────────────────────────────────────────────────────────────────
 
 
-def examine(look: Look, refused: BadConfig | None = None, *, slow: bool = True) -> list[Finding]:
+def examine(look: Look, refused: BadConfig | None = None) -> list[Finding]:
     """
     Return what each check finds, in the order of the table; a name without faults is "good".
 
     `opened_anyway` has returned the workspace of *look*, and *refused*. A fault that one check has reported is not reported by
-    another. Without *slow*, for a page that waits, what no quick check looks at is left out.
+    another. Of a look that is not slow, for a page that waits, what no quick check looks at is left out.
     """
     by_check: dict[str, list[Finding]] = {}
     reported: set[str] = set()
-    for check in (check for check in TABLE if check.only != ("status" if slow else "doctor")):
+    for check in (check for check in TABLE if look.slow or not check.slow):
         faults = [bad(refused.sentence)] if refused and check.name == "configuration" else _faults(check, look)
         by_check.setdefault(check.name, []).extend(fault for fault in faults if fault.why not in reported)
         reported.update(fault.why for fault in faults)
@@ -181,9 +178,9 @@ def _faults(check: Check, look: Look) -> list[Finding]:
 def account(look: Look) -> Ledger:
     """Return the account of every message, with all faults of the memory; losses and damage are kept for `status`."""
     ledger = look.ledger
-    others = (fault for check in TABLE if check.counts for fault in check.find(look))
-    ledger.faults = [fault.why for fault in others if fault.state == "bad"]
-    ledger.advice = [fault.why for fault in memory.taken_out(look)]
+    found = [fault for check in TABLE if check.counts for fault in check.find(look)]
+    ledger.faults = [fault.why for fault in found if fault.state == "bad"]
+    ledger.advice = [fault.why for fault in found if fault.state == "odd"]
     with suppress(OSError, SupervisorError):  # the next account keeps it
         _keep_outcome(look.ws, ledger, look.now)
     return ledger
@@ -234,16 +231,11 @@ def report_faults(
 
 
 def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
-    """Run the user's command; return why it failed, or "". Where it is killed, so is all that it has started."""
+    """Run the user's command; return why it failed, or "". What it has started ends with the unit, by systemd."""
     environ = {**os.environ, "RECALLD_TROUBLE": sentences, "RECALLD_WORKSPACE": str(ws.paths.root)}
-    nothing, words = subprocess.DEVNULL, ["/bin/sh", "-c", command]
+    words, nothing = ["/bin/sh", "-c", command], subprocess.DEVNULL
     try:
-        with subprocess.Popen(words, env=environ, stdin=nothing, stdout=nothing, start_new_session=True) as process:
-            try:
-                code = process.wait(wait_s)
-            except BaseException:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise
+        code = subprocess.run(words, env=environ, stdin=nothing, stdout=nothing, timeout=wait_s, check=False).returncode
     except OSError as error:
         return why_refused(error)
     except subprocess.TimeoutExpired:

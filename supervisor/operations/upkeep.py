@@ -177,6 +177,5 @@ def examine(memory: Visible, slow: bool = False) -> list[CheckAnswer]:
     from ..checks.check import Look
     from ..checks.table import examine as examine_all
 
-    look = Look(memory.ws, memory.caller.clock(), os.environ)
-    findings = examine_all(look, slow=slow)
+    findings = examine_all(Look(memory.ws, memory.caller.clock(), os.environ, slow=slow))
     return [CheckAnswer(check=finding.check, state=finding.state, why=finding.why, mend=finding.mend) for finding in findings]

@@ -22,7 +22,6 @@ from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import NewerFormat
 from recalld.supervisor.storage.texts import render
 from recalld.supervisor.summaries.llm_state import note_answer
-from tests.checks.test_recall import made_of_other_words
 from tests.world import WITHOUT_MODEL, World, message_on, talk
 
 KEY = "sk-test-4f9a8b7c6d5e4f3a"
@@ -47,8 +46,8 @@ class Broken:
     def run_supervisor(self) -> None:
         self.ending.enter_context(self.world.files.lock(self.world.paths.supervisor_lock))
 
-    def look(self) -> Look:
-        return Look(self.world.ws, self.world.clock(), self.environ, self.ask, lambda: "recalld 9.9")
+    def look(self, *, slow: bool = False) -> Look:
+        return Look(self.world.ws, self.world.clock(), self.environ, self.ask, lambda: "recalld 9.9", slow)
 
 
 @pytest.fixture
@@ -150,11 +149,6 @@ def an_index_that_is_damaged(it: Broken) -> None:
     it.world.reopen(WITHOUT_MODEL)
 
 
-def an_index_of_other_words(it: Broken) -> None:
-    """It was made when the files had other words, as long as these and of the same time."""
-    made_of_other_words(it.world, min(it.world.dated_files()), max(it.world.dated_files()))
-
-
 def a_key_file_that_is_not_there(it: Broken) -> None:
     folder = it.elsewhere / "systemd" / "user"
     folder.mkdir(parents=True)
@@ -185,11 +179,11 @@ def a_supervisor_of_another_version(it: Broken) -> None:
 FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
     "a history that is cut off": (lambda it: it.world.write(b"["), memory.history),
     "an entry that is no message": (lambda it: it.world.write([*it.world.history(), 7]), memory.entries),
-    "a day that is gone and still in history": (a_day_that_is_gone_and_still_in_history, memory.gone),
-    "a day that is lost": (a_day_that_is_lost, memory.gone),
-    "a file without its end": (lambda it: it.dated.write_bytes(it.dated.read_bytes()[:-12]), memory.damaged),
-    "a file without its head": (a_file_without_its_head, memory.damaged),
-    "a file that is cut off between two messages": (a_file_that_is_cut_off_between_two_messages, memory.damaged),
+    "a day that is gone and still in history": (a_day_that_is_gone_and_still_in_history, memory.losses),
+    "a day that is lost": (a_day_that_is_lost, memory.losses),
+    "a file without its end": (lambda it: it.dated.write_bytes(it.dated.read_bytes()[:-12]), memory.losses),
+    "a file without its head": (a_file_without_its_head, memory.losses),
+    "a file that is cut off between two messages": (a_file_that_is_cut_off_between_two_messages, memory.losses),
     "a message that is in two files": (a_message_that_is_in_two_files, memory.accounting),
     "a history of which a part is unread": (a_history_of_which_a_part_is_unread, memory.unread),
     "a dropped file with a typing error": (lambda it: it.world.put("inbox.d/new/a.json", '{"role"：1}'), memory.dropped),
@@ -219,7 +213,6 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
     ),
     "a hook that was out of time": (a_hook_that_was_out_of_time, services.hooks),
     "an index that is damaged": (an_index_that_is_damaged, memory.index),
-    "an index of other words": (an_index_of_other_words, memory.index),
     "a key in a file of variables": (lambda it: it.world.put(".env", f"export OPENAI_API_KEY={KEY}\n".encode()), model.key),
     "a key file that is not there": (a_key_file_that_is_not_there, services.units),
     "a hook of an environment that is gone": (a_hook_of_an_environment_that_is_gone, services.clients),
@@ -228,7 +221,7 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
 }
 #: The checks of the files that hold the memory: what they find, `fsck` tells too.
 OF_MEMORY = {
-    *(memory.gone, memory.damaged, memory.accounting, memory.encodings),
+    *(memory.losses, memory.accounting, memory.encodings),
     *(memory.history, memory.unread, memory.dropped, memory.entries),
 }
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
@@ -239,15 +232,15 @@ ELSEWHERE = {
 
 
 def test_table_has_a_fault_for_every_check():
-    rows = [check.find for check in TABLE if check.name != "configuration" and check.find is not memory.known_losses]
+    rows = [check.find for check in TABLE if check.name != "configuration"]
     assert len({*rows}) == len(rows)
     assert {check for _, check in FAULTS.values()} | ELSEWHERE == {*rows}
 
 
 def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
-    found = examine(broken.look(), None)
+    found = examine(broken.look(slow=True))
     assert [one for one in found if one.state == "bad"] == []
-    quick = [one.check for one in examine(broken.look(), slow=False)]
+    quick = [one.check for one in examine(broken.look())]
     assert [one.check for one in found if one.check in quick] == quick, "a page leaves out what it has not looked at"
     assert {one.check for one in found} - {*quick} == {"environment", "index", "key"}
     assert account(broken.look()).is_well
@@ -274,7 +267,7 @@ def test_table_finds_nothing_wrong_where_memory_is_no_folder_yet(world: World):
     world.paths.summaries.rmdir()
     world.paths.originals.rmdir()
     world.paths.memory.rmdir()
-    assert [one for one in examine(world.look(), None) if one.state == "bad"] == []
+    assert [one for one in examine(world.look()) if one.state == "bad"] == []
     assert account(world.look()).is_well
 
 
@@ -283,17 +276,16 @@ def test_fault_is_known_to_all_views_of_its_subject_and_to_no_other(fault, broke
     harm, finder = FAULTS[fault]
     harm(broken)
     (check,) = (check for check in TABLE if check.find is finder)
-    found = {(one.check, one.state) for one in examine(broken.look(), None) if one.state != "good"}
+    found = {(one.check, one.state) for one in examine(broken.look(slow=True)) if one.state != "good"}
     assert found == {(check.name, "bad")}, "doctor"
     assert account(broken.look()).is_well == (check.find not in OF_MEMORY), "fsck"
-    is_unknown = check.only == "doctor" and check.find is not memory.accounting
-    assert verdict(broken.look())[1] == is_unknown, "status, after fsck"
+    assert verdict(broken.look())[1] == check.slow, "status, after fsck"
 
 
 def test_every_view_ends_where_a_newer_version_has_written(broken: Broken):
     broken.world.put(".recalld/seen.jsonl", b'{"recalld": 99}\n')
     broken.world.reopen()
-    assert ("format", "bad") in {(one.check, one.state) for one in examine(broken.look(), None)}
+    assert ("format", "bad") in {(one.check, one.state) for one in examine(broken.look(slow=True))}
     for view in (verdict, account):
         with pytest.raises(NewerFormat):
             view(broken.look())
@@ -309,7 +301,7 @@ def test_every_view_ends_where_a_newer_version_has_written(broken: Broken):
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_doctor_names_once_a_file_that_lost_a_part_and_what_can_be_done(broken: Broken, harm, mends, language):
     harm(broken)
-    (fault,) = [one for one in examine(broken.look(), None) if one.state == "bad"]
+    (fault,) = [one for one in examine(broken.look(slow=True)) if one.state == "bad"]
     assert [mend for mend in mends if mend in render(fault.why, language)] == [*mends]
 
 
@@ -355,7 +347,7 @@ def test_status_says_what_fsck_found_until_it_finds_it_no_more(broken: Broken):
     assert verdict(broken.look())[1]
     account(broken.look())
     (sentence,), is_well = verdict(broken.look())
-    assert (is_well, sentence.startswith("found on 2026-01-31 10:00: messages lost: 0, files damaged: ")) == (False, True)
+    assert (is_well, "by the account of 2026-01-31 10:00; `recalld fsck` lists" in sentence) == (False, True)
     broken.dated.with_name("2026-01-29-copy.md").unlink()
     account(broken.look())
     assert verdict(broken.look())[1]

@@ -122,7 +122,7 @@ def doctor(
     ws, refused = opened_anyway(root, os.environ, at)
     if not refused:
         call.workspace = ws  # its language is that of the output, and a wrong configuration may have one
-    findings = examine(Look(ws, at, os.environ, partial(running_version, str(root)), version), refused)
+    findings = examine(Look(ws, at, os.environ, partial(running_version, str(root)), version, slow=True), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     render = call.renderer()
     rows = (
@@ -150,9 +150,8 @@ def restore(call: Call) -> int:
     done = call.perform("restore")
     answer = {"restored": done.restored}
     call.answer(answer | {"unread": [asdict(piece) for piece in done.unread]}, answer)
-    ws, _ = call.opened()
     for piece in done.unread:
-        call.say(why_unread(piece, ws.paths.quarantine), BadFile.exit_code)
+        call.say(why_unread(piece), BadFile.exit_code)
     return BadFile.exit_code if done.unread else 0
 
 
