@@ -178,9 +178,9 @@ def _faults(check: Check, look: Look) -> list[Finding]:
 def account(look: Look) -> Ledger:
     """Return the account of every message, with all faults of the memory; losses and damage are kept for `status`."""
     ledger = look.ledger
-    found = [fault for check in TABLE if check.counts for fault in check.find(look)]
-    ledger.faults = [fault.why for fault in found if fault.state == "bad"]
-    ledger.advice = [fault.why for fault in found if fault.state == "odd"]
+    faults = [fault for check in TABLE if check.counts for fault in check.find(look)]
+    ledger.faults = [fault.why for fault in faults if fault.state == "bad"]
+    ledger.advice = [fault.why for fault in faults if fault.state == "odd"]
     with suppress(OSError, SupervisorError):  # the next account keeps it
         _keep_outcome(look.ws, ledger, look.now)
     return ledger
