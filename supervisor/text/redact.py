@@ -24,7 +24,7 @@ from .lazy_re import lazy_re, lines_of
 from .secret_forms import MAIL, Found, has_label, labelled
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
-RULES: Final = 13
+RULES: Final = 14
 #: What is written in place of a secret, for people and models.
 HIDDEN: Final[Mapping[Language, str]] = {"zh": "[已隐去]", "en": "[hidden]"}
 #: Full-width letters, digits and signs are matched as ASCII, characters without width are skipped. Chinese punctuation stays.
@@ -45,8 +45,11 @@ _CITIZEN: Final = lazy_re(
     r"(?<![A-Za-z0-9_])[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?![A-Za-z0-9_])"
 )
 _CITIZEN_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+#: What a keypad takes: digits that end with its "#".
+_KEYPAD: Final = lazy_re(r"(?<![\w#.-])\*?\d{4,8}#(?![\w#])")
 #: What is known by its form alone, with the words that ask for it.
 _FORMS: Final = (
+    ("code keypad 密码 门禁 门禁码", _KEYPAD),
     (MAIL_WORDS, lazy_re(MAIL)),
     ("card number 银行卡 信用卡 卡号 号码", _CARD),
     ("identity number 身份证 证号 号码", _CITIZEN),

@@ -18,8 +18,8 @@ from recalld.supervisor.text.secret_forms import personal
 
 TABLES = Path(__file__).parent / "secrets"
 #: The least secrets of a list that are hidden whole, and the most plain lines of which something is.
-LEAST_HIDDEN = {"secret.en": 155, "secret.zh": 156, "fresh/secret.en": 40, "fresh/secret.zh": 39}
-MISTAKEN = {"plain.en": 2, "plain.zh": 0, "fresh/plain.en": 1, "fresh/plain.zh": 0}
+LEAST_HIDDEN = {"secret.en": 161, "secret.zh": 164, "fresh/secret.en": 40, "fresh/secret.zh": 39}
+MISTAKEN = {"plain.en": 3, "plain.zh": 0, "fresh/plain.en": 1, "fresh/plain.zh": 0}
 
 
 def cases(name: str) -> list[str]:
@@ -56,7 +56,7 @@ def test_rules_have_a_number_that_is_raised_when_they_hide_otherwise():
     """Vectors of text with other secrets in it are made anew under another number; then write the new digest here."""
     texts = [without_signs(case) for name in ("secret.en", "secret.zh", "plain.en", "plain.zh") for case in cases(name)]
     digest = hashlib.sha256("\n".join(redacted(text, "…") for text in texts).encode()).hexdigest()
-    assert (RULES, digest[:12]) == (13, "f623df89d319")
+    assert (RULES, digest[:12]) == (14, "d55fd3e5ed03")
 
 
 # ── whatever the spelling ───────────────────────────────────────────────────────
