@@ -62,8 +62,8 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
     killed backups left in its folder more than an hour before *now* are deleted.
     """
     place = Path(os.path.realpath(file.parent))
-    check_folder(ws.paths.root, place, "FILE")
-    taken = BadRequest("FILE", Text("{file} exists, and no backup replaces a file; choose another name", file=file))
+    check_folder(ws.paths.root, place, "file")
+    taken = BadRequest("file", Text("{file} exists, and no backup replaces a file; choose another name", file=file))
     if os.path.lexists(file):
         raise taken
     try:
@@ -226,13 +226,13 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
         last = read_last_backup(ws)
         if last is None or last.file != done.file:
             raise BadRequest(
-                "DIR",
+                "folder",
                 Text(
                     "{file} is not known to this workspace; move it away, or give each workspace a folder of its own", file=file
                 ),
             )
     else:
-        check_folder(ws.paths.root, file.parent, "DIR")
+        check_folder(ws.paths.root, file.parent, "folder")
         _refuse_little_room(ws, file.parent)
         create(ws, file, done.at, made_by)
     keep_last(ws, done)
@@ -305,7 +305,7 @@ def check(file: Path) -> Contents:
 def _opened(file: Path) -> Iterator[BackupFile]:
     """Yield the backup after the whole file was read and found unchanged."""
     if not file.is_file():
-        raise BadRequest("FILE", Text("{file} is not a file; check the path", file=file))
+        raise BadRequest("file", Text("{file} is not a file; check the path", file=file))
     with BackupFile.opened(file) as backup:
         backup.check()
         yield backup

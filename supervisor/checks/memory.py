@@ -167,10 +167,10 @@ def accounting(look: Look) -> Faults:
         return  # a quick check says already what is wrong
     last = LastFsck(look.now, len(look.ledger.lost), len(look.ledger.damage)) if look.slow else read_last_fsck(look.ws)
     if last and not last.is_sound:
+        ways = msgid("files damaged: {damaged}, no message lost"), msgid("messages lost: {lost}, files damaged: {damaged}")
         yield bad(
-            "messages lost: {lost}, files damaged: {damaged}, by the account of {time}; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
-            lost=last.lost,
-            damaged=last.damage,
+            "{found}, by the account of {time}; `recalld fsck` lists them, `recalld fsck --repair`, with the supervisor stopped, brings back what can be brought back, and `recalld fsck --accept FILE` says of a file that you changed it yourself.",
+            found=Text(ways[last.lost > 0], lost=last.lost, damaged=last.damage),
             time=look.local_time(last.at),
         )
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from ..storage.errors import SupervisorError
-from ..storage.texts import Text
+from ..storage.texts import Text, msgid
 from . import chat_exports, coding_logs, memories, messengers
 from .source import NotImported, Source
 from .talk import Reading, Talk, placed
@@ -116,7 +116,7 @@ def logs_of(kind: Kind, environ: Mapping[str, str]) -> list[Path]:
 
 def labels() -> list[str]:
     """Return the names of what can be imported, each once."""
-    return [*dict.fromkeys([*(kind.label for kind in KINDS), *metadata.entry_points(group=GROUP).names])]
+    return [*dict.fromkeys([*(Text(msgid(kind.label, "label")) for kind in KINDS), *metadata.entry_points(group=GROUP).names])]
 
 
 def _of_package(entry: metadata.EntryPoint) -> Kind:

@@ -274,13 +274,13 @@ def because(reason: str) -> str:
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
+def progress(render: Render) -> Iterator[Callable[[str, int, int], None]]:
     """Yield a function (what, done, total) that shows how far work is; it does nothing if standard error is no terminal."""
     if not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
         return
-    clear = "\r\x1b[K"
+    write_over = partial(print, "\r\x1b[K", sep="", end="", file=sys.stderr, flush=True)
     try:
-        yield lambda what, done, total: print(f"{clear}{what} {done}/{total}", end="", file=sys.stderr, flush=True)
+        yield lambda what, done, total: write_over(f"{render(word(what))} {done}/{total}")
     finally:
-        print(clear, end="", file=sys.stderr, flush=True)
+        write_over()

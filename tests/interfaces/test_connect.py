@@ -358,7 +358,7 @@ def test_connect_writes_a_paragraph_that_clients_share_once(home, project):
     assert of.known() == ()
 
 
-@pytest.mark.parametrize(("language", "head"), [("en", "Nothing was written"), ("zh", "什么也没有写")])
+@pytest.mark.parametrize(("language", "head"), [("en", "Nothing was written"), ("zh", "还没有写入")])
 def test_the_preview_names_the_file_and_the_command_that_writes_it(command, project, language, head):
     (project / "说明.md").touch()
     (project / "AGENTS.md").symlink_to("说明.md")

@@ -122,7 +122,7 @@ class Call:
         """Ask a person at the terminal for yes or no; anything but yes is no, KeyboardInterrupt at the end of the input."""
         print(f"{self.render(question)} [y/N]: ", end="", file=sys.stderr, flush=True)
         try:
-            return input().strip().lower() in ("y", "yes")
+            return input().strip().lower() in ("y", "yes", "是")
         except EOFError:
             raise KeyboardInterrupt from None
 
@@ -205,7 +205,7 @@ class Call:
             from ...storage.process import on_signals
 
             on_signals(stop.set)
-        with progress() as shown:
+        with progress(self.render) as shown:
             yield Control(stop.is_set, shown)
 
 

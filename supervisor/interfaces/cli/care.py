@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...workspace import Workspace
 
 #: The question to the model, and the most characters of its answer that are shown.
-_QUESTION: Final = "This is a test of the connection. Answer with one word: ready."
+_QUESTION: Final = Text("This is a test of the connection. Answer with one word: ready.")
 _SHOWN: Final = 80
 #: Seconds that a worker may take in addition to its call.
 _BESIDE_S: Final = 30.0
@@ -194,7 +194,7 @@ def model_test(call: Call) -> int:
     ws, _ = call.opened()
     ws.files.make_folder(ws.paths.state)
     # only a worker asks models, so its error here is the one that a summary would meet
-    task = AskedTask(id="model-test", kind="model-test", prompt=_QUESTION)
+    task = AskedTask(id="model-test", kind="model-test", prompt=call.render(_QUESTION))
     result = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
     if isinstance(result, tuple):
         return call.say(*result)
@@ -215,7 +215,7 @@ def model_test(call: Call) -> int:
 
 # ── backups ──────────────────────────────────────────────────────────────────
 
-File = Annotated[Path, Argument("a backup, such as memory-2026-01-28.tar", metavar="FILE")]
+File = Annotated[Path, Argument("a backup, such as memory-2026-01-28.tar")]
 
 
 @command("backup create")
@@ -236,7 +236,7 @@ def backup_create(call: Call, file: File) -> None:
 @command("backup nightly")
 def backup_nightly(
     call: Call,
-    folder: Annotated[Path, Argument("a folder of this workspace's own, best on another disk", metavar="DIR")],
+    folder: Annotated[Path, Argument("a folder of this workspace's own, best on another disk")],
     keep: Annotated[int, Option("--keep", "how many are kept; the older ones are deleted", least=1)],
 ) -> None:
     """Write the backup of the day into the folder, read it back, and delete the oldest; a timer of systemd runs it."""
@@ -267,7 +267,7 @@ def backup_verify(call: Call, file: File) -> int:
 def backup_restore(
     call: Call,
     file: File,
-    into: Annotated[Path, Option("--into", "a new or empty folder, which becomes a workspace", metavar="DIR")],
+    into: Annotated[Path, Option("--into", "a new or empty folder, which becomes a workspace")],
 ) -> None:
     """Unpack the file into a new or empty folder."""
     from ...checks.backup import restore

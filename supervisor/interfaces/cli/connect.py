@@ -16,7 +16,7 @@ from .parser import Argument, Option, command
 if TYPE_CHECKING:
     from ..connect.settings import Change, Machine
 
-#: How a settings file changes.
+#: How a settings file changes, and what a part of it is called where its key says little.
 _CHANGES: Final = {
     "add": msgid("{path}  add: {what}"),
     "update": msgid("{path}  bring up to date: {what}"),
@@ -24,6 +24,7 @@ _CHANGES: Final = {
     "delete": msgid("{path}  delete the file, which recalld made: {what}"),
     "there": msgid("{path}  there already: {what}"),
 }
+_PARTS: Final = {"server": "MCP server"}
 
 
 @command("connect", common=("workspace", "json"))
@@ -33,7 +34,7 @@ def connect(
     remove: Annotated[bool, Option("--remove", "take out what was put in, and nothing else")] = False,
     yes: Annotated[bool, Option("--yes", "write it")] = False,
     dry_run: Annotated[bool, Option("--dry-run", "show every line, and write nothing")] = False,
-    project: Annotated[Path | None, Option("--project", "only for what is done in this folder", metavar="DIR")] = None,
+    project: Annotated[Path | None, Option("--project", "only for what is done in this folder")] = None,
 ) -> int:
     """Connect the clients of this machine with the workspace: hooks, MCP server, a paragraph for the model."""
     from shlex import join
@@ -138,7 +139,8 @@ def _rows(
         title, of_it = CLIENTS[client].title, [change for change in changes if change.client == client]
         below: list[str] = [error.sentence for name, error in refused if name == client]
         for change in (change for change in of_it if change.kind != "absent"):
-            below.append(Text(_CHANGES[change.kind], path=_shown(change), what=[word(part) for part in change.wanted.what]))
+            parts = [word(_PARTS.get(part, part)) for part in change.wanted.what]
+            below.append(Text(_CHANGES[change.kind], path=_shown(change), what=parts))
             below += [f"  {line}" for line in changed_lines(change)] if every_line else []
         for root in dict.fromkeys(root for change in of_it for root in change.elsewhere):
             command = join(["recalld", "-w", root, "connect", *words, "--remove"])

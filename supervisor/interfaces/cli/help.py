@@ -81,12 +81,12 @@ class _Page:
         return f"{means}  [{'；'.join(notes) if self._language == 'zh' else '; '.join(notes)}]" if notes else means
 
     def _names(self, param: Option) -> str:
-        value = "" if param.is_flag else param.metavar or f"<{self._say(word(param.kind.__name__.lower()))}>"
+        value = "" if param.is_flag else f"<{self._say(word(param.kind.__name__.lower()))}>"
         return ", ".join(param.names) + (f" {value}" if value else "")
 
     def _typed(self, param: Option) -> str:
-        named = self._say(word(param.name))
-        name = param.metavar or (named if param.is_required else f"[{named}]")
+        name = self._say(word(param.name))
+        name = name if param.is_required else f"[{name}]"
         return f"{name}..." if param.takes_many else name
 
     def _say(self, text: str) -> str:

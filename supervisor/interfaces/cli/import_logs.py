@@ -34,34 +34,34 @@ _OF_SOURCE: Final = {"pending": "filesThatWait", "waits": "forgottenThereAlone"}
 @command("import")
 def import_logs(
     call: Call,
-    what: Annotated[str, Argument("a client, or a file, folder or ZIP archive", metavar="[CLIENT|PATH]")] = "",
+    source: Annotated[str, Argument("a client, or a file, folder or ZIP archive")] = "",
     dry_run: Annotated[bool, Option("--dry-run", "show what would be added, and add nothing")] = False,
     dates: Annotated[
         str, Option("--dates", "WhatsApp's order of day and month: dmy, mdy or ymd", choices=("dmy", "mdy", "ymd"))
     ] = "",
     me: Annotated[str, Option("--me", "your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
     listed: Annotated[bool, Option("--list", "show the sources of recalld.toml, and how far each is read")] = False,
-    forget: Annotated[str, Option("--forget", "forget here what was forgotten there", metavar="SOURCE")] = "",
+    forget: Annotated[str, Option("--forget", "forget here what was forgotten there")] = "",
     yes: Annotated[bool, Option("--yes", "do it")] = False,
 ) -> int:
     """Add conversations from other programs; what memory has already is not added twice."""
     from ...importing.kinds import CLIENTS
     from ...importing.run import bring_in
 
-    if not (what or listed or forget):
+    if not (source or listed or forget):
         _show_clients(call)
         return 0
     ws, at = call.opened()
     clients = {kind.name for kind in CLIENTS}
-    is_source = any(what == source.name and (source.path or what not in clients) for source in ws.config.sources.take)
+    is_source = any(source == take.name and (take.path or source not in clients) for take in ws.config.sources.take)
     if forget:
         _forget(call, ws, at, forget, yes=yes)
         return 0
     if listed or is_source:
-        _show_sources(call, ws, at, "" if listed else what)
+        _show_sources(call, ws, at, "" if listed else source)
         return 0
     is_whole = True
-    for path in _paths(what):
+    for path in _paths(source):
         with call.control(stops=True) as control:
             done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, me=me.strip(), dry_run=dry_run)
         per_day = max(ws.config.llm.max_calls_per_day, 1)
@@ -157,12 +157,12 @@ def _sentences(done: Imported, *, dry_run: bool) -> Iterator[Text]:
         yield Text("A running supervisor summarises them; without one, `recalld run --until-settled` does.")
 
 
-def _paths(what: str) -> list[Path]:
+def _paths(source: str) -> list[Path]:
     """Return the logs of a client, or the path that was given; BadRequest where a client has none."""
     from ...importing.kinds import CLIENTS, logs_of
 
-    path = Path(what).expanduser()
-    client = next((kind for kind in CLIENTS if kind.name == what), None)
+    path = Path(source).expanduser()
+    client = next((kind for kind in CLIENTS if kind.name == source), None)
     if path.exists() or client is None:
         return [path]
     if paths := logs_of(client, os.environ):

@@ -45,12 +45,11 @@ class Option:
         meaning: str,
         *,
         short: str = "",
-        metavar: str = "",
         least: int | None = None,
         choices: tuple[str, ...] = (),
     ) -> None:
         self.names = [typed for typed in (short, name) if typed]
-        self.help, self.metavar, self.least, self.choices = meaning, metavar, least, choices
+        self.help, self.least, self.choices = meaning, least, choices
 
     @property
     def is_argument(self) -> bool:
@@ -70,7 +69,7 @@ class Option:
     @property
     def label(self) -> str:
         """Its name in sentences: an option as it is typed, an argument in the language of the reader."""
-        return self.names[-1] if self.names else self.metavar.strip("[]") or Text(msgid(self.name, "label"))
+        return self.names[-1] if self.names else Text(msgid(self.name, "label"))
 
     def read(self, value: str, command: str) -> Any:
         """Return the *value* as its type is; UsageFault if it is none."""

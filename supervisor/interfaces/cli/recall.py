@@ -26,7 +26,7 @@ def inject(
     call: Call,
     query: Query = None,
     known: Annotated[list[str] | None, Option("--known", "the id of a message that you send yourself; repeatable")] = None,
-    project: Annotated[str, Option("--project", "the folder in which it is asked", metavar="DIR")] = "",
+    project: Annotated[str, Option("--project", "the folder in which it is asked")] = "",
 ) -> None:
     """Print the memory block for an input, and nothing else."""
     injection = call.perform("inject", question=query, known=known or (), project=project)

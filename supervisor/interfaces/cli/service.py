@@ -21,7 +21,7 @@ from ...storage.texts import Text
 from .call import Call
 from .parser import Option, command
 
-System = Annotated[str, Option("--system", "a unit of the system, for this user; root's", metavar="USER")]
+System = Annotated[str, Option("--system", "a unit of the system, for this user; root's")]
 Name = Annotated[str, Option("--name", "which service, where this user has several; each workspace has one")]
 
 
@@ -31,9 +31,7 @@ def service_install(
     system: System = "",
     name: Name = "",
     key_file: Annotated[Path | None, Option("--key-file", "a file with the key of the model's server")] = None,
-    backup_to: Annotated[
-        Path | None, Option("--backup-to", "a folder for a backup each night, best on another disk", metavar="DIR")
-    ] = None,
+    backup_to: Annotated[Path | None, Option("--backup-to", "a folder for a backup each night, best on another disk")] = None,
     keep: Annotated[int | None, Option("--keep", "how many backups are kept there; 7 at first", least=1)] = None,
     no_backup: Annotated[bool, Option("--no-backup", "no more backups; existing ones stay")] = False,
     dry_run: Annotated[bool, Option("--dry-run", "show the units and the commands, change nothing")] = False,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @command("init")
-def init(call: Call, path: Annotated[Path | None, Argument("the folder; the same as -w", metavar="[PATH]")] = None) -> None:
+def init(call: Call, path: Annotated[Path | None, Argument("the folder; the same as -w")] = None) -> None:
     """Make a workspace; existing files are never changed."""
     from ...protocol.config import make_workspace
     from ...workspace import open_workspace

@@ -241,7 +241,7 @@ def client_names(given: Sequence[str], known: Collection[str]) -> list[str]:
             names=[*CLIENTS],
             client=other,
         )
-        raise BadRequest("CLIENT", why)
+        raise BadRequest("client", why)
     return list(dict.fromkeys(names or known))
 
 

@@ -28,7 +28,7 @@ def written(model: str, asked: str, prompt: str) -> str:
     """Return the model's text: lines of its prompt that have a number, as bullets or, for one line, after each other."""
     if model in TEXTS:
         return TEXTS[model]
-    if "test of the connection" in prompt:
+    if "test of the connection" in prompt or "连接测试" in prompt:
         return "ready"
     material = prompt.partition("```\n")[2].rpartition("\n```")[0]
     said = [_HEAD.sub("", line.strip()) for line in material.splitlines()]
