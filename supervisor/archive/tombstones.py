@@ -54,8 +54,7 @@ class Act:
     One act of forgetting, as a line of the file: *finished* is "" until nothing of it is left.
 
     Of each message it has the id, the time in wire form ("" for none), and keyed digests; *lines* and *files* are such digests.
-    *versions* are those of the dated files that had the messages: what a worker still makes of them is refused. Among them are
-    names of pictures: nothing else leads to these once the words are gone.
+    *versions* are those of the dated files that had the messages: what a worker still makes of them is refused.
 
     *by* is who asked for it, as the diary keeps it. *begun* is its name, too: no two acts of a workspace begin in one
     millisecond.
@@ -83,7 +82,6 @@ class _Known:
     key: bytes = b""
     acts: tuple[Act, ...] = ()
     digests: frozenset[str] = frozenset()
-    left: frozenset[str] = frozenset()  # of files and names, in acts of which something may be left
     gone: frozenset[str] = frozenset()  # of files, in acts of which nothing is left
     ids: frozenset[bytes] = frozenset()  # of messages, in such acts
 
@@ -134,10 +132,6 @@ class Tombstones:
         """Return whether the file *name* was forgotten, or made anew without a message, in the version of this digest."""
         return bool(self.acts()) and self._keyed(_mark("file", name, digest)) in self._known.digests
 
-    def has_name(self, name: str) -> bool:
-        """Return whether this name goes with an act of which something may be left, by the list as it was read last."""
-        return bool(self._known.left) and self._keyed(_mark("name", name)) in self._known.left
-
     def shown(self, path: Path, data: bytes) -> bytes | None:
         """Return the bytes of a file without its forgotten messages, its forgotten lines blank; None for what goes whole."""
         if not self.acts():
@@ -172,7 +166,6 @@ class Tombstones:
         now: datetime,
         entropy: bytes,
         by: str = "",
-        names: Iterable[str] = (),
     ) -> Act:
         """Write down, durably, what is to be forgotten; the first act takes its key from *entropy*, 32 random bytes."""
         with self._files.lock(self._paths.history_lock):
@@ -185,16 +178,14 @@ class Tombstones:
                 ),
                 lines=tuple(_keyed(key, _mark("line", _forms(line)[-1])) for line in lines),
                 files=tuple(_keyed(key, _mark("file", *file)) for file in files),
-                versions=tuple(_keyed(key, _mark("name", name)) for name in names),
                 by=by,
             )
             self._write(key, (*acts, act))
         return act
 
-    def add(self, act: Act, files: Iterable[tuple[str, str]], names: Iterable[str] = ()) -> None:
-        """Add versions of files to the act, each with the name of its file, "" for any, and *names* that go with it."""
-        marks = (*(_mark("file", *file) for file in files), *(_mark("name", name) for name in names))
-        more = [*map(self._keyed, marks)]
+    def add(self, act: Act, files: Iterable[tuple[str, str]]) -> None:
+        """Add versions of files to the act, each with the name of its file, "" for any."""
+        more = [self._keyed(_mark("file", *file)) for file in files]
         self._change(act, lambda act: replace(act, versions=tuple(dict.fromkeys([*act.versions, *more]))))
 
     def finish(self, act: Act, now: datetime) -> None:
@@ -305,8 +296,7 @@ def _known(data: bytes, stat: Stat | None, paths: WorkspacePaths) -> _Known:
     ended = [act for act in acts if act.finished]
     gone = frozenset(digest for act in ended for digest in (*act.files, *act.versions))
     ids = frozenset(message[0].encode("utf-8", "surrogatepass") for act in ended for message in act.messages)
-    left = frozenset(digest for act in acts if not act.finished for digest in act.versions)
-    return _Known(stat, key, tuple(acts), digests, left, gone, ids)
+    return _Known(stat, key, tuple(acts), digests, gone, ids)
 
 
 # ── a dated file without a message ───────────────────────────────────────────

@@ -1,8 +1,7 @@
 """
 What a forgetting is after, and how it cleans what was made from the words: that is deleted, or loses the lines with them.
 
-Doing it again is harmless. Pictures, to which only the words lead, are known by the act once these are gone
-(`Tombstones.has_name`). The name of a file may have a word in it: older logs, the lines of the log that name one, and what
+Doing it again is harmless. The name of a file may have a word in it: older logs, the lines of the log that name one, and what
 `undo` needs go whatever is forgotten, so that nothing of them has to be known.
 """
 
@@ -30,8 +29,6 @@ from .wanted import Trace, Wanted, copies, decoded, files_below, text_at
 _FILE: Final = lazy_re(r"(?:\d{4}-\d{2}-\d{2}-|(?:memory|trash)/)[^\"]+\.md")
 #: In an act: the lines that it changed, or the dated files that it moved.
 _UNDOABLE: Final = lazy_re(r'"hunks": |"files": \[')
-#: How often a file that another program changes meanwhile is read again.
-_TIMES: Final = 3
 
 
 class Aim:
@@ -44,6 +41,8 @@ class Aim:
     def __init__(self, ws: Workspace, wanted: Wanted, now: datetime, *, applies: bool) -> None:
         self.ws, self.now, self.applies = ws, now, applies
         self.messages, self.files = wanted.messages, wanted.files
+        #: The messages, also as they were before they got an id.
+        self.keys = frozenset((*wanted.messages, *(("", words) for _, words in wanted.messages)))
         self.lines = tuple(line.text for line in wanted.lines)
         self.touched: dict[str, list[str]] = {}
         entries = [message.entry for message in wanted.messages.values()]
@@ -52,7 +51,7 @@ class Aim:
         self.dated = frozenset(recorded).union(*(message.files for message in wanted.messages.values()))
         self.names = frozenset(path.name for path in self.dated)
         #: The pictures and files that nothing leads to once the words are gone.
-        self.leaving = frozenset((*self.files, *attachments_in(entries)))
+        self.leaving = frozenset((*wanted.files, *attachments_in(entries)))
         contents = [entry.content if (entry := parse_entry(line)) else line for line in self.lines]
         begun = (message for act in ws.journal.tombstones.unfinished() for message in act.messages)
         ids = {*(key[0] for key in wanted.messages), *(message[0] for message in begun)}
@@ -68,10 +67,6 @@ class Aim:
         of_notes = (line for path in notes for line in text_at(ws, path).splitlines())
         #: What a receipt shows of the notes and summaries that go: their paths, of a note that had another name its lines.
         self.shown = Trace(of_notes, [*self.files, *(ws.paths.relative(ws.paths.summary(each)) for each in self.summaries)])
-
-    def leaves(self, name: str) -> bool:
-        """True if this picture goes, by what stands or by an act that is not finished."""
-        return name in self.leaving or self.ws.journal.tombstones.has_name(name)
 
     def note(self, path: Path) -> bool:
         """Note that this file is changed or deleted; return whether that is to be done, not only shown."""
@@ -91,21 +86,15 @@ class Aim:
         """
         Replace the file by what the *rule* leaves of it, under its *lock*, or show that it would be.
 
-        What another program writes meanwhile is read, too, a few times; after that the words go, and what it wrote with them.
+        What another program writes meanwhile is read, too.
         """
         version = self.ws.files.read_stable(path)
         if version is None or rule(version.data) == version.data or not self.note(path):
             return
         with self.ws.files.lock(lock) if lock else nullcontext():
-            for _ in range(_TIMES):
-                version = self.ws.files.read_stable(path)
-                after = rule(version.data) if version else b""
-                if version is None or after == version.data:
-                    return
+            while (version := self.ws.files.read_stable(path)) and (after := rule(version.data)) != version.data:
                 with suppress(Conflict):
                     self.ws.files.replace(path, after, version)
-                    return
-            self.ws.files.replace(path, after, self.ws.files.read_stable(path))
 
 
 def attachments_in(messages: Iterable[Message | Block]) -> set[str]:

@@ -63,10 +63,9 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
 def begin(ws: Workspace, wanted: Wanted, now: datetime, entropy: bytes, by: str = "") -> Act:
     """Write down what is to be forgotten, before anything is deleted; *by* is who asks for it, since a supervisor may do it."""
     ws.groups.keep(now)
-    aim = Aim(ws, wanted, now, applies=False)
     files = [(name, version.digest[:16]) for name in wanted.files if (version := ws.files.read_stable(ws.paths.root / name))]
-    messages = (message.entry for message in wanted.messages.values())
-    return ws.journal.tombstones.begin(messages, aim.lines, files, now, entropy, by, aim.leaving)
+    messages, lines = (message.entry for message in wanted.messages.values()), (line.text for line in wanted.lines)
+    return ws.journal.tombstones.begin(messages, lines, files, now, entropy, by)
 
 
 def sweep(ws: Workspace, now: datetime) -> int:
@@ -163,18 +162,13 @@ def _returned(ws: Workspace) -> Iterator[Path]:
 
 
 def _record(act: Act, look: Aim) -> None:
-    """
-    Write down what has to be known once the words are gone.
-
-    The versions of the dated files and of what was made from them: no such file is taken for memory again. The pictures that
-    nothing else leads to: whoever goes on with the act looks for them.
-    """
+    """Write down the versions of the dated files and of what was made from them: no such file is taken for memory again."""
     ws = look.ws
     go_through(look)
     derived = [("", ws.paths.root / name) for place in _MADE for name in look.touched.get(place, ())]
     places = [*derived, *((path.name, path) for path in look.dated)]
     versions = [(name, version.digest[:16]) for name, path in places if (version := ws.files.read_stable(path))]
-    ws.journal.tombstones.add(act, versions, look.leaving)
+    ws.journal.tombstones.add(act, versions)
 
 
 def _forgotten(ws: Workspace, now: datetime) -> Wanted:
@@ -200,11 +194,9 @@ def _forgotten_files(ws: Workspace) -> Iterator[str]:
 
 
 def _clean_sources(aim: Aim) -> None:
-    _clean_drop_box(aim)
-    _clean_history(aim)
-    _forget_dated(aim)
-    _forget_lines(aim)
-    _forget_attachments(aim)
+    # pictures first: only the words lead to them
+    for step in (_forget_attachments, _clean_drop_box, _clean_history, _forget_dated, _forget_lines):
+        step(aim)
     for name in aim.files:
         if aim.ws.files.disk.stat(aim.ws.paths.root / name):
             aim.remove(aim.ws.paths.root / name)
@@ -225,9 +217,8 @@ def _clean_drop_box(aim: Aim) -> None:
 
 def _clean_history(aim: Aim) -> None:
     store, paths = aim.ws.history, aim.ws.paths
-    nameless = {("", message.entry.key[1]) for message in aim.messages.values()}  # as they were before they got an id
     rule = partial(_without_keys, keys=aim.messages.keys())
-    of_backup = partial(_without_keys, keys=aim.messages.keys() | nameless)
+    of_backup = partial(_without_keys, keys=aim.keys)
 
     history = store.read()
     if rule(history) != history and aim.note(paths.history):
@@ -309,8 +300,8 @@ def _forget_attachments(aim: Aim) -> None:
     ws, folder = aim.ws, aim.ws.paths.attachments
     kept = {name: TEMPORARY.fullmatch(name) for name in ws.files.disk.names(folder)}
     names = {name: f"{folder.name}/{(half['name'] if half else name).partition('.aside')[0]}" for name, half in kept.items()}
-    going = [name for name, whole in names.items() if aim.leaves(whole)]
+    going = [name for name, whole in names.items() if whole in aim.leaving]
     others = standing(ws, aim.now).items() if going else ()
-    left = attachments_in(message.entry for key, message in others if key not in aim.messages)
+    left = attachments_in(message.entry for key, message in others if key not in aim.keys)
     for name in (name for name in going if names[name] not in left):
         aim.remove(folder / name)

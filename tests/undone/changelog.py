@@ -57,8 +57,8 @@ FIXED: Final = (
     ),
     Undone(
         "a forgetting that was killed leaves pictures",
-        "return name in self.leaving or self.ws.journal.tombstones.has_name(name)",
-        "return name in self.leaving",
+        "(_forget_attachments, _clean_drop_box, _clean_history, _forget_dated, _forget_lines)",
+        "(_clean_drop_box, _clean_history, _forget_dated, _forget_lines, _forget_attachments)",
         "tests/forgetting/test_killed.py::test_forget_killed_at_any_operation_is_finished_by_the_next_round",
     ),
     Undone(
