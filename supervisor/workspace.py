@@ -102,7 +102,7 @@ class Workspace:
     task_queue: TaskQueue = wired("protocol.queue.TaskQueue", "files", "paths")
     calls: CallLog = wired("protocol.llm.CallLog", "files", "paths", "zone")
     endpoint: Endpoint = wired("protocol.llm.endpoint_of", "config.llm", "environ")
-    index: Index = wired("index.index.Index", "files", "paths", "memory", "zone", "config.recall.k1", "config.recall.b")
+    index: Index = wired("index.index.Index", "files", "paths", "memory", "zone")
     unfiled: Unfiled = wired(
         "recall.unfiled.Unfiled", "files", "paths", "history", "drop_box", "deletions", "config.archive", "mark"
     )
@@ -218,7 +218,7 @@ class Workspace:
         from .archive.plan import Caps
 
         history = self.config.history
-        return Caps(history.soft_cap, history.hard_cap, history.hard_bytes, self.config.archive.keep_newest)
+        return Caps(history.soft_cap, history.hard_cap, keep_newest=self.config.archive.keep_newest)
 
     @property
     def model_use(self) -> ModelUse:

@@ -49,6 +49,11 @@ def make(tmp_path):
     return lambda toml="": Log(tmp_path, toml)
 
 
+@pytest.fixture
+def small_logs(monkeypatch):
+    monkeypatch.setattr("recalld.supervisor.protocol.config_keys.Log.rotate_bytes", 1_000)
+
+
 def test_event_log_writes_one_timestamped_line_with_mode_0600(make):
     log = make()
     log.events.emit("archived", messages=2, files=1)
@@ -119,8 +124,9 @@ def test_event_log_rotates_after_a_day_and_keeps_every_line(make):
     assert len(log.rotated()) + len(log.lines()) == 49
 
 
+@pytest.mark.usefixtures("small_logs")
 def test_event_log_rotates_more_than_once_in_the_same_second(make):
-    log = make('rotate_bytes = "1KB"')
+    log = make()
     log.archive(*range(60))
     assert len(log.old()) > 1
     assert sorted(line["messages"] for line in log.rotated() + log.lines()) == list(range(60))
@@ -200,8 +206,9 @@ def test_event_log_tells_once_that_it_cannot_be_written(make):
     assert [one["event"] for one in told[3:]] == ["seen", "seen", "degraded"]
 
 
+@pytest.mark.usefixtures("small_logs")
 def test_event_log_loses_nothing_when_a_full_disk_stops_the_rotation(make, monkeypatch):
-    log = make('rotate_bytes = "1KB"')
+    log = make()
     is_full = True
     copy = shutil.copyfileobj
 
@@ -236,8 +243,9 @@ def test_event_log_of_several_processes_rotates_once(make):
     assert len(logs[0].lines()) == 4
 
 
+@pytest.mark.usefixtures("small_logs")
 def test_event_log_keeps_files_of_others_beside_its_own(make):
-    log = make('rotate_bytes = "1KB"\nkeep_days = 1')
+    log = make("keep_days = 1")
     for name in ("log-我的.jsonl", "log-2020.jsonl.gz"):
         (log.root / name).write_text("花生", encoding="utf-8")
     log.archive(*range(60))

@@ -41,6 +41,8 @@ _SIGN_EVERY_S: Final = 30.0
 #: that stood still, or a machine that slept, makes one look long.
 _TREE_REST: Final = 500
 _TREE_REST_MOST_S: Final = 60.0
+#: Seconds without a write after which a damaged history.json is restored.
+_QUIET_S: Final = 60.0
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
 #: Seconds in which, after the beginning of a round, changes are gathered for one look.
 _GATHER_S: Final = 1.0
@@ -212,8 +214,7 @@ class Supervisor:
         stat = self.ws.files.disk.stat(self.ws.paths.history)
         if self._damaged is None or self._damaged[0] != stat:
             self._damaged = (stat, self._steady_s())
-        quiet_s = self.ws.config.archive.quiet.total_seconds()
-        if stat is None or self._steady_s() - self._damaged[1] >= quiet_s:
+        if stat is None or self._steady_s() - self._damaged[1] >= _QUIET_S:
             restore_history(self.ws, now)
             self._damaged = None
 

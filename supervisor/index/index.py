@@ -60,18 +60,16 @@ _OPENINGS: Final = 3
 
 class Index:
     """
-    The search index of one workspace; *k1* and *b* are the parameters of BM25, *zone* is the time zone of days.
+    The search index of one workspace; *zone* is the time zone of days.
 
     Threads may search while another one updates the index: each search keeps the view that it began with.
     """
 
-    def __init__(
-        self, files: Files, paths: WorkspacePaths, memory: MemoryFolder, zone: tzinfo, k1: float = 1.2, b: float = 0.75
-    ) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths, memory: MemoryFolder, zone: tzinfo) -> None:
         self._files, self._paths, self._memory, self._zone = files, paths, memory, zone
         self._folder, self._lock = paths.state / "index", paths.state / "index.lock"
         self._list = self._folder / LIST
-        self._view = self._empty = View(k1=k1, b=b)
+        self._view = self._empty = View()
         #: Returns the documents of a group of files.
         self._documents = partial(documents, files, paths, zone)
         #: Held while the view is replaced, but not while a commit is made.

@@ -22,6 +22,9 @@ from ..query.parse import REQUEST_WEIGHT, Query, weighed
 from .documents import Document
 from .hit import LONG, MEANING, Nearness, Passage, ScoreParts
 
+#: Of BM25: how fast the weight of a repeated word saturates, and how much the length of a passage counts.
+_K1: Final = 1.2
+_B: Final = 0.75
 #: The share of the sentence that the message answers best in the score for several sentences.
 _EACH_WORTH: Final = 0.5
 #: The first words of a message often say who speaks or what it is about: their number, and the bonus if the question has one.
@@ -80,9 +83,7 @@ class Scored:
         return self.candidate.passage
 
 
-def rank(
-    query: Query, candidates: Sequence[Document], corpora: Sequence[Corpus], k1: float, b: float, near: Nearness | None = None
-) -> list[Scored]:
+def rank(query: Query, candidates: Sequence[Document], corpora: Sequence[Corpus], near: Nearness | None = None) -> list[Scored]:
     """Return the candidates with a score (all, if only days are asked for), best first; equal ones keep their order."""
     if not candidates:
         return []
@@ -90,7 +91,7 @@ def rank(
         scored = [_of_day(query, candidate) for candidate in candidates]
         return sorted(scored, key=lambda hit: -hit.score)
     query = replace(query, words=weighed(query))
-    by_word = word_scores(candidates, corpora, k1, b, query.words, query.related)
+    by_word = word_scores(candidates, corpora, query.words, query.related)
     plain = _sum(query, query.words, by_word)
     best = float(plain.max()) or 1.0
     scores = _scores(query, by_word, plain)
@@ -255,8 +256,6 @@ def load_numpy() -> None:
 def word_scores(
     candidates: Sequence[Document],
     corpora: Sequence[Corpus],
-    k1: float,
-    b: float,
     words: Iterable[str],
     related: Mapping[str, Mapping[str, float]],
 ) -> dict[str, Any]:
@@ -276,7 +275,7 @@ def word_scores(
         documents = [[word for part in of[: reach + 1] for word in part if word in wanted] for of in parts]
         if not any(documents):
             continue  # rank-bm25 divides by the number of words
-        model = BM25Okapi(documents, k1=k1, b=b)
+        model = BM25Okapi(documents, k1=_K1, b=_B)
         # the documents have the words of the question alone; length, average and idf are those of the whole field
         model.doc_len, model.avgdl = [sum(map(len, of[: reach + 1])) for of in parts], corpus.average or 1.0
         model.idf = {word: corpus.idf(word) for word in wanted}

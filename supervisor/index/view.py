@@ -134,8 +134,6 @@ class View:
     overlay: Overlay = field(default_factory=Overlay)
     #: Whether the files of the manifest are newer than the commit.
     is_ahead: bool = False
-    k1: float = 1.2
-    b: float = 0.75
 
     @property
     def commit(self) -> Stat | None:
@@ -236,7 +234,7 @@ class View:
         known = [candidate for candidate in offered if candidate.key in keys]
         known.sort(key=lambda each: (*each.passage.moment, each.passage.start), reverse=True)
         known.sort(key=lambda each: _ORDER[self._tier(self.paths[each.key])])
-        best = users_first(query, rank(query, known, self.corpora, self.k1, self.b, near))
+        best = users_first(query, rank(query, known, self.corpora, near))
         return self._with_newest(query, best, near, keys)
 
     def _with_newest(self, query: Query, best: Sequence[Scored], near: Nearness | None, reach: Collection[str]) -> list[Scored]:

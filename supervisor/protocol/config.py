@@ -73,17 +73,19 @@ class Config:
 
 #: By section, keys of versions before and the values that always hold now.
 _LEFT: Final = {
-    "archive": "max_queued=8 backlog_interval=1d overflow_interval=10m write_wait=10s write_wait_limit=10m slug_chars=32"
+    "archive": "max_queued=8 backlog_interval=1d overflow_interval=10m write_wait=10s write_wait_limit=10m slug_chars=32 quiet=60s"
     " max_attempts=5 summarise_chars=8000 jitter=0",
-    "recall": "recent_messages=5",
+    "history": "hard_bytes=10MB",
+    "recall": "recent_messages=5 k1=1.2 b=0.75",
     "llm": "material_share=0.8",
     "worker": "idle=60s beat=lease/8",
     "conversation": "summary_in=system overflow_min=3",
     "tools": "search_results=15",
     "embeddings": "cache_bytes=500MB",
-    "log": "rotate_every=1d keep_bytes=500MB",
+    "log": "rotate_every=1d rotate_bytes=10MB keep_bytes=500MB",
     "care": "quarantine_limit=10 previous_bytes=20MB",
     "pool": "window=0 patience=10m",
+    "sources": "patience=7d",
 }
 #: Keys of versions before, which are passed over: the value that always holds now, or the key that has taken their place.
 RETIRED: Final[Mapping[Place, Place | str]] = {

@@ -17,7 +17,7 @@ from ..storage.clock import find_zone
 from ..storage.texts import Text, msgid
 from .connections import TakenSource, take
 from .paths import QUIET_HOURS
-from .settings import choice, duration, durations, flag, names, number, patterns, size, text
+from .settings import choice, duration, durations, flag, names, number, patterns, text
 
 #: What texts may be: the pattern that they match as a whole, and that for people.
 _LINE: Final = (r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", msgid("a text on one line"))
@@ -53,7 +53,6 @@ class History:
 
     soft_cap: int = number(200, "With more messages, the oldest that are written and summarised are removed.", least=1)
     hard_cap: int = number(300, "With more messages, written ones are removed that are not summarised yet.", least=1)
-    hard_bytes: int = size("10MB", "The size of history.json that has the same effect as `hard_cap`.", least="1KB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,6 @@ class Archive:
     )
     keep_newest: int = number(20, "This many of the newest messages are never removed from history.json.")
     future_limit: timedelta = duration("1d", "A createdAt further in the future than this is not believed.")
-    quiet: timedelta = duration("60s", "A damaged history.json is restored when nobody has written to it for this long.")
     slug: Literal["ascii", "hanzi"] = choice(
         "ascii hanzi", 'Chinese words in the name of a new dated file: pinyin, or with "hanzi" simplified characters.'
     )
@@ -100,8 +98,6 @@ class Recall:
         "After so many milliseconds a turn goes on with what is found; the index has as many, and the proxy waits a second more.",
         least=10,
     )
-    k1: float = number(1.2, "BM25: how fast the weight of a repeated word saturates.", most=10)
-    b: float = number(0.75, "BM25: how much the length of a passage counts.", most=1)
     meaning: float = number(
         0.7, "What the nearest passage by meaning gains, in shares of the best score; 0: words alone.", most=10
     )
@@ -312,10 +308,10 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Rotation and retention of log.jsonl."""
+    """Retention of log.jsonl."""
 
+    rotate_bytes: ClassVar[int] = 10_000_000  # a new log file is started at this size, or after a day
     keep_bytes: ClassVar[int] = 500_000_000  # the most bytes of all log files together, compressed
-    rotate_bytes: int = size("10MB", "A new log file is started at this size, or after a day.", least="1KB")
     keep_days: int = number(30, "For how many days old log files are kept.")
 
 
@@ -379,7 +375,6 @@ class Sources:
     sessions: tuple[str, ...] = names(
         "Which sessions are taken, as patterns such as `work-*`, where a source says nothing else (`session`); none: all."
     )
-    patience: timedelta = duration("7d", "For how long a source may be away before anything is said of it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 PREFIX: Final = "RECALLD_"
 #: Milliseconds; a bare number counts seconds.
 _TIME_UNITS: Final = {"": 1000, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-#: Bytes; MB is a million, as for disks and logs; MiB is the power of two.
-_SIZE_UNITS: Final = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _LONGEST: Final = 3650 * _TIME_UNITS["d"]  # far above any sensible value, far below what overflows when added to a date
-_LARGEST: Final = 10**15  # bytes; for the same reasons
 _AMOUNT: Final = r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([a-z]*)"
 _MOST: Final = 10**9  # of a number
 #: What a number may be, whole or not: from the least up, or between two.
@@ -105,12 +102,6 @@ def duration(default: str, meaning: str, *, least: str = "0s") -> timedelta:
     return made_key(default, meaning, allowed, _only(lambda value: read_duration(value) >= read_duration(least), read_duration))
 
 
-def size(default: str, meaning: str, *, least: str) -> int:
-    """Return a key that holds a number of bytes, at least *least*."""
-    allowed = Text('a size from "{least}", such as "500KB", "10MB" or "1GiB" (a bare number counts bytes)', least=least)
-    return made_key(default, meaning, allowed, _only(lambda value: _read_size(value) >= _read_size(least), _read_size))
-
-
 def durations(default: list[str], meaning: str) -> tuple[timedelta, ...]:
     """Return a key that holds a list of one or more times."""
     return _many(default, meaning, Text('a list of times, such as ["10m", "30m", "2h"]'), read_duration, least=1)
@@ -149,24 +140,15 @@ def read_duration(value: object) -> timedelta:
     >>> read_duration("1.5h") == read_duration(5400) == timedelta(minutes=90)
     True
     """
-    return timedelta(milliseconds=_amount(value, _TIME_UNITS, _LONGEST))
-
-
-def _read_size(value: object) -> int:
-    return int(_amount(value, _SIZE_UNITS, _LARGEST))
-
-
-def _amount(value: object, units: Mapping[str, int], most: int) -> float:
-    """Return *value* in the smallest of *units*; exact if it is written without a decimal point."""
-    count: float
-    if isinstance(value, str) and (match := re.fullmatch(_AMOUNT, value.strip().lower())) and match[2] in units:
-        count, unit = (float(match[1]) if "." in match[1] else int(match[1])), units[match[2]]
+    match = re.fullmatch(_AMOUNT, value.strip().lower()) if isinstance(value, str) else None
+    if match and match[2] in _TIME_UNITS:
+        count, unit = float(match[1]), _TIME_UNITS[match[2]]
     elif type(value) in {int, float}:
-        count, unit = value, units[""]  # type: ignore[assignment]
+        count, unit = value, _TIME_UNITS[""]  # type: ignore[assignment]
     else:
         raise ValueError(value)
-    if 0 <= count <= most and count * unit <= most:  # false for NaN, and for integers too large for a float
-        return count * unit
+    if 0 <= count <= _LONGEST and count * unit <= _LONGEST:  # false for NaN, and for integers too large for a float
+        return timedelta(milliseconds=count * unit)
     raise ValueError(value)
 
 

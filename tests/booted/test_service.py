@@ -76,10 +76,10 @@ def test_killed_service_starts_again_and_after_the_limit_it_is_told(me):
 
 def test_wrong_configuration_stays_down_with_its_reason(me):
     unit = me.installed()
-    me.write(f"{me.root}/recalld.toml", "[recall]\nk1 = 'x'\n")
+    me.write(f"{me.root}/recalld.toml", "[recall]\nmeaning = 'x'\n")
     assert unit.systemctl("restart").code != 0
     assert (unit.show("ActiveState"), unit.show("NRestarts"), unit.show("ExecMainStatus")) == ("failed", "0", "78")
-    assert "recall.k1" in me.recalld("service", "status").err
+    assert "recall.meaning" in me.recalld("service", "status").err
 
 
 # ── the key ──────────────────────────────────────────────────────────────────

@@ -99,8 +99,8 @@ def test_install_leaves_a_unit_alone_that_it_did_not_make(machine, theirs):
 def test_install_of_a_service_that_does_not_start_says_why(machine):
     machine.refuses["restart"] = "Job for recalld.service failed."
     machine.properties |= failed("78")
-    say("recall.k1: 'x' is not allowed, give a number from 0 to 10")
-    with pytest.raises(NoService, match=r"recall.k1: 'x' is not allowed, give a number from 0 to 10; `recalld doctor`"):
+    say("recall.meaning: 'x' is not allowed, give a number from 0 to 10")
+    with pytest.raises(NoService, match=r"recall.meaning: 'x' is not allowed, give a number from 0 to 10; `recalld doctor`"):
         install(HERE)
     assert machine.tree() == HERE.units()
 

@@ -29,7 +29,7 @@ def ranked(query: Query, texts: list[str]) -> dict[str, float]:
     documents = [set(tokens(text)) for text in texts]
     average = sum(map(len, documents)) / len(documents)
     corpus = Corpus(len(texts), average, lambda word: sum(word in words for words in documents))
-    found = rank(query, [candidate(text, n) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
+    found = rank(query, [candidate(text, n) for n, text in enumerate(texts)], [corpus] * 3)
     if not evidence_of(query, found, corpus):
         return {}
     return {texts[int(one.candidate.group)]: one.score / found[0].score for one in found}
@@ -67,7 +67,7 @@ def test_ranking_says_in_the_part_of_who_speaks_what_a_passage_loses():
     texts = {said: "user", f"{said}?": "user", f"{said}.": "assistant", f"{said} {'pitch it on dry ground ' * 20}": "assistant"}
     four = [candidate(text, n, role=role) for n, (text, role) in enumerate(texts.items())]
     for question, is_asked in (("where is my tent?", False), ("which tent did you recommend?", True)):
-        found = {one.candidate.group: one for one in rank(parse_query(question, TODAY), four, [corpus] * 3, 1.2, 0.75)}
+        found = {one.candidate.group: one for one in rank(parse_query(question, TODAY), four, [corpus] * 3)}
         assert ("long" in found["3"].because) != is_asked
         assert [found[n].parts.who < 0 for n in "0123"] == [False, True, not is_asked, not is_asked]
         if not is_asked:

@@ -17,10 +17,10 @@ KEYS = keys(Config())
 #: The keys that others rely on, as the command line's reference lists them; a change here breaks users.
 PROMISED = """
     language auto
-    history.soft_cap 200 · history.hard_cap 300 · history.hard_bytes 10MB
+    history.soft_cap 200 · history.hard_cap 300
     archive.recent_days 5 · archive.unarchived_limit 100 · archive.interval 6h
-    archive.exchange_wait 10m · archive.keep_newest 20 · archive.quiet 60s
-    recall.backend auto · recall.k1 1.2 · recall.b 0.75 · recall.min_score 0.2 · recall.max_hits 15 · recall.hit file
+    archive.exchange_wait 10m · archive.keep_newest 20
+    recall.backend auto · recall.min_score 0.2 · recall.max_hits 15 · recall.hit file
     recall.line_chars 300 · recall.memory_tokens 2048 · recall.originals fallback · recall.citations auto
     recall.in_groups own · context.say_nothing False
     context.history_tokens 4096 · context.min_messages 5 · context.max_messages 20 · context.message_chars 500
@@ -32,7 +32,7 @@ PROMISED = """
     summarize.message_threshold 20 · summarize.char_threshold 10000 · summarize.keep_recent 10
     summarize.char_limit 2000
     tools.dialect recall · serve.host 127.0.0.1 · serve.port 0 · privacy.redact llm
-    log.rotate_bytes 10MB · log.keep_days 30
+    log.keep_days 30
     care.allow_network_fs False · care.poll 1s · care.tree_poll 5s · care.previous_age 365d
 """
 
@@ -51,13 +51,11 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
         backoff = ["1s", 90]
         interval = 30
         [recall]
-        k1 = 2
+        meaning = 2
         hit = "line"
         citations = "off"
         [history]
         hard_cap = 100
-        [log]
-        rotate_bytes = "1MiB"
         [privacy]
         patterns = ["身份证[0-9]{17}[0-9X]", "a,b"]
     """
@@ -66,9 +64,8 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
     assert config.archive.zone.key == "Asia/Shanghai"
     assert config.archive.backoff == (timedelta(seconds=1), timedelta(seconds=90))
     assert config.archive.interval == timedelta(seconds=30)
-    assert (config.recall.k1, config.recall.hit, config.recall.citations) == (2.0, "line", "off")
+    assert (config.recall.meaning, config.recall.hit, config.recall.citations) == (2.0, "line", "off")
     assert (config.history.soft_cap, config.history.hard_cap) == (100, 100)  # a pair in order
-    assert config.log.rotate_bytes == 1_048_576
     assert config.privacy.patterns == ("身份证[0-9]{17}[0-9X]", "a,b")
     assert config.context == Config().context
 
@@ -81,7 +78,6 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
         "RECALLD_LANGUAGE": "en",
         "RECALLD_LLM_BASE_URL": "",
         "RECALLD_LLM_TEMPERATURE": "0",
-        "RECALLD_HISTORY_HARD_BYTES": "2MB",
         "RECALLD_PRIVACY_PATTERNS": "密码.*,口令.*",
         "RECALLD_ARCHIVE_INTERVAL": "90",
         "RECALLD_SOURCES_TAKE": ' [ {"from": "codex"}]',
@@ -92,7 +88,6 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     assert config.context.say_nothing is True
     assert config.language == "en"
     assert (config.llm.base_url, config.llm.temperature) == ("", 0.0)
-    assert config.history.hard_bytes == 2_000_000
     assert config.privacy.patterns == ("密码.*", "口令.*")
     assert config.archive.interval == timedelta(seconds=90)
     assert [source.kind for source in config.sources.take] == ["codex"]
@@ -117,17 +112,16 @@ REFUSED = {
     ),
     "[fleet]\nx = 1": ("[fleet]", "no such section, key or variable"),
     '"a\\nb" = 1': (r"'a\nb'", "no such section, key or variable"),
-    "[[recall]]\nk1 = 1": ("recall", "write [recall]"),
+    "[[recall]]\nmeaning = 1": ("recall", "write [recall]"),
     "[recall]\nmax_hits = -1": ("recall.max_hits", "-1 is not allowed, give a whole number from 0"),
     "[recall]\nmax_hits = true": ("recall.max_hits", "True is not allowed"),
-    "[recall]\nb = 1.01": ("recall.b", "from 0 to 1"),
-    "[recall]\nk1 = nan": ("recall.k1", "nan"),
+    "[llm]\ntemperature = 2.01": ("llm.temperature", "from 0 to 2"),
+    "[recall]\nmeaning = nan": ("recall.meaning", "nan"),
     "[archive]\ninterval = '5000d'": ("archive.interval", "'5000d'"),
     "[archive]\nbackoff = []": ("archive.backoff", "a list of times"),
     "[archive]\nbackoff = ['10m', '半小时']": ("archive.backoff", "'半小时'"),
     "[archive]\ntimezone = 'Asia/Shanghia'": ("archive.timezone", "'Asia/Shanghai'"),
     "[archive]\ntimezone = '/etc/localtime'": ("archive.timezone", "IANA"),
-    "[history]\nhard_bytes = '10 parsec'": ("history.hard_bytes", "'10 parsec'"),
     "[history]\nsoft_cap = 301": ("history.soft_cap", "301 is more than history.hard_cap, which is 300"),
     "[llm]\nbase_url = 'localhost:11434'": ("llm.base_url", "http://"),
     "[serve]\nport = 65536": ("serve.port", "65536"),
@@ -138,7 +132,7 @@ REFUSED = {
     "[llm]\n[llm]": ("recalld.toml", "line 2, column 5: no TOML, or a key or a section stands twice; correct it"),
     "a = " + "[" * 5000: ("recalld.toml", "line 1, column 1: no TOML"),
     "[history]\nsoft_cap" + ".a" * 3000 + " = 1": ("history.soft_cap", "is not allowed"),
-    "[recall]\nk1 = 0x" + "f" * 9000: ("recall.k1", "a number of that length"),
+    "[recall]\nmeaning = 0x" + "f" * 9000: ("recall.meaning", "a number of that length"),
 }
 
 

@@ -84,6 +84,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     disk = RecordingDisk()
     with Server() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+        patch.setattr("recalld.supervisor.protocol.config_keys.Log.rotate_bytes", 1_000)
         make_workspace(root, {})
         world = Diarist(root, at("2026-01-31T10:00"), toml_of(server), disk)
         talk_and_summaries(world)
@@ -108,7 +109,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
 def toml_of(server: Server) -> str:
     llm = f'[summarize]\nleast = 0\n[llm]\nbase_url = "{server.url}"\nmodel = "qwen-test"\ncontext_tokens = 2048\n'
     sources = '[[sources.take]]\npath = "../exports"\n'
-    return f'[archive]\n{IN_SHANGHAI}\n{llm}[log]\nrotate_bytes = "1KB"\n{sources}'
+    return f"[archive]\n{IN_SHANGHAI}\n{llm}{sources}"
 
 
 # ── the life ─────────────────────────────────────────────────────────────────
