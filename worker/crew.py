@@ -29,7 +29,7 @@ from recalld.supervisor.pool.cargo import Contents, Outcome, PoolAway, Seal, Uns
 from recalld.supervisor.pool.redis_pool import Broker
 from recalld.supervisor.protocol.config import Config, tables
 from recalld.supervisor.protocol.config_keys import Crew as CrewKeys
-from recalld.supervisor.protocol.config_keys import Llm, Provider, Tokens
+from recalld.supervisor.protocol.config_keys import Llm, Provider
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.protocol.llm import Account, PromptTemplate, read_template, shipped_template
 from recalld.supervisor.protocol.settings import read_section
@@ -295,8 +295,8 @@ class Crew:
 
     def _model(self, profile: Provider, contents: Contents) -> Model:
         """Return the model of the profile, one for all tasks that ask it alike: it knows what its server does not accept."""
-        llm, weight = contents.config.llm, contents.config.tokens.cjk_weight
-        alike = (contents.profile, llm.temperature, llm.timeout, weight)
+        llm = contents.config.llm
+        alike = (contents.profile, llm.temperature, llm.timeout)
         if alike not in self._models:
             from .providers import openai  # late: a wrong key or address is told before
 
@@ -307,7 +307,7 @@ class Crew:
                 temperature=llm.temperature,
                 timeout=llm.timeout,
             )
-            self._models[alike] = openai.make(Config(llm=settings, tokens=Tokens(cjk_weight=weight)), self._environ)
+            self._models[alike] = openai.make(Config(llm=settings), self._environ)
         return self._models[alike]
 
     # ── signs of life ────────────────────────────────────────────────────────

@@ -79,8 +79,7 @@ class Writing:
 
     def _piece_by_piece(self, task: Task, entries: list[Entry], so_far: str, language: Language) -> str:
         """Return the summary of everything, each piece read with the summary so far."""
-        config = self.calls.config
-        fold = Fold(entries, so_far, language, config.tokens.cjk_weight)
+        fold = Fold(entries, so_far, language)
         while fold.left:
             name = "merge-summary" if fold.so_far else task.kind
             room = self._room(name, language, fold.so_far)
@@ -190,7 +189,7 @@ class Calls:
 
     def tokens(self, text: str) -> int:
         """Return about how many tokens the text has."""
-        return estimate_tokens(text, self.config.tokens.cjk_weight)
+        return estimate_tokens(text)
 
     def _begin(self) -> None:
         """Log the call before it is made; NoCall when the day's calls are spent, unless a person asked for it."""

@@ -131,9 +131,9 @@ def context(
     half of the budget of the history, it is left out and the messages are shown.
     """
     budget = turn_budgets(request, system, result, config).history
-    if kept and _summary_tokens(kept.text, config) <= budget // _SUMMARY_DIVISOR:
+    if kept and estimate_tokens(as_sent(kept.text)) <= budget // _SUMMARY_DIVISOR:
         request = with_summary(request, kept)
-    tokens = budget - _summary_tokens(request.summary, config)
+    tokens = budget - estimate_tokens(as_sent(request.summary))
     history = attempt("history block", lambda: history_block(request, tokens, config), Window(), paths, events)
     shown = sentences_in([message.text for message in history.messages if message.is_whole])
     request = replace(request, summary=without_sentences(request.summary, shown))
@@ -153,7 +153,7 @@ def memory_block(
     request: Asked, result: SearchResult, tokens: int, in_history: frozenset[str], now: datetime, config: Config
 ) -> PackedBlock:
     """Return the memory block in at most *tokens*; *in_history* are the ids of messages that the turn already shows whole."""
-    recall, cjk_weight = config.recall, config.tokens.cjk_weight
+    recall = config.recall
     audience = Audience(chat=request.chat, in_groups=recall.in_groups)
     present = contained(request, in_history, now)
     hits, hidden = admit(result.hits, audience, present)
@@ -174,14 +174,13 @@ def memory_block(
         names=audience.sees_all,
         hide=redactor(request, result.terms, [*hits, *(Hit(hit, 0.0) for hit in pinned)], language, config.privacy),
         role=result.role,
-        cjk_weight=cjk_weight,
         language=language,
     )
     block = pack(hits, result.terms, limits, pinned)
     has_missed = result.subject and not hits and not any(why in {"in the history", "group"} for _, why in hidden)
     if config.context.say_nothing and has_missed:
         text = block.text + miss(result.subject, result.files, language) + "\n"
-        size = estimate_tokens(text, cjk_weight)
+        size = estimate_tokens(text)
         fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)
         block = replace(block, text=text, tokens=size) if fits else block
     skipped = [(Hit(passage, 0.0), "the question") for passage in result.skipped]
@@ -255,13 +254,12 @@ def _receipt(
     """Return the receipt; the candidates that were shown come first, then the others, each by score."""
     candidates = [_candidate(hit, "") for hit in memory.shown] + [_candidate(hit, why) for hit, why in memory.left_out]
     settings = {"recall": asdict(config.recall), "context": asdict(config.context)}
-    settings["tokens"] = asdict(config.tokens)
     pinned = _pinned_budget(budgets.memory, config)
     tokens = {"memory": memory.tokens - memory.pinned_tokens, "pinned": memory.pinned_tokens, "history": history.tokens}
     in_force = room(budgets.memory, result.evidence)
     limits = {"memory": in_force, "pinned": pinned, "history": budgets.history, "whole": budgets.memory}
     if request.summary:
-        tokens["summary"] = _summary_tokens(request.summary, config)
+        tokens["summary"] = estimate_tokens(as_sent(request.summary))
         limits["summary"] = budgets.history // _SUMMARY_DIVISOR
     return Receipt(
         # with the settings, since under other settings the same block has other reasons
@@ -309,18 +307,14 @@ def _finite(number: float) -> float:
 
 def turn_budgets(request: Asked, system: str, result: SearchResult, config: Config) -> Budgets:
     """Return the token budgets of memory and history, smaller where the assistant's model has a small context window."""
-    size, weight = config.context.window_tokens, config.tokens.cjk_weight
+    size = config.context.window_tokens
     fixed = sum(
-        estimate_tokens(text[: size * _CHARS_PER_TOKEN], weight) + MESSAGE_TOKENS for text in (system, request.question) if text
+        estimate_tokens(text[: size * _CHARS_PER_TOKEN]) + MESSAGE_TOKENS for text in (system, request.question) if text
     )
     pinned = "".join(hit.text for hit in _pinned(request, result, config))
-    fixed += _FRAME_TOKENS + min(config.recall.pinned_tokens, estimate_tokens(pinned[: size * _CHARS_PER_TOKEN], weight))
+    fixed += _FRAME_TOKENS + min(config.recall.pinned_tokens, estimate_tokens(pinned[: size * _CHARS_PER_TOKEN]))
     limits = Budgets(config.recall.memory_tokens, config.context.history_tokens)
     return share(size, fixed, limits, config.context.min_messages)
-
-
-def _summary_tokens(summary: str, config: Config) -> int:
-    return estimate_tokens(as_sent(summary), config.tokens.cjk_weight)
 
 
 def _read_inbox(files: Files, paths: WorkspacePaths, zone: tzinfo) -> tuple[Message, ...]:

@@ -59,7 +59,6 @@ class WindowLimits:
     least: int = 5  # messages
     most: int = 20
     message_chars: int = 500
-    cjk_weight: float = 1.0
     zone: tzinfo = UTC  # of the days
     language: Literal["zh", "en"] = "en"
 
@@ -196,7 +195,7 @@ def _with_days(block: Window, messages: Sequence[Message], limits: WindowLimits)
         day = days[n]
         if day and (not n or day != days[n - 1]):
             line = day_in_brackets(day, limits.language)
-            cost = estimate_tokens(f"{line}\n", limits.cjk_weight)
+            cost = estimate_tokens(f"{line}\n")
             if tokens + cost <= limits.tokens:
                 shown[n], tokens = replace(shown[n], day_line=line), tokens + cost
     return Window(tuple(shown), tokens)
@@ -208,7 +207,7 @@ def _window_message(message: Message, chars: int, limits: WindowLimits) -> tuple
     is_whole = end == len(words)
     text = _SURROGATE.sub("\ufffd", words[:end]) + ("" if is_whole else CUT)
     too_long = len(text) > limits.tokens * _CHARS_PER_TOKEN
-    tokens = limits.tokens if too_long else estimate_tokens(text, limits.cjk_weight)
+    tokens = limits.tokens if too_long else estimate_tokens(text)
     return WindowMessage(role, text, message.id, is_whole), tokens + MESSAGE_TOKENS
 
 

@@ -113,7 +113,7 @@ class MemoryBlock:
         has_room = limits.tokens >= _LEAST_DATED and (not limits.max_chars or limits.max_chars >= _LEAST_DATED_CHARS)
         today = limits.today if has_room and not is_line else None
         self._head = render.head(limits.language, note=limits.note and not is_line, today=today)
-        self._size = _Size(token_cost(self._head, limits.cjk_weight), len(self._head))
+        self._size = _Size(token_cost(self._head), len(self._head))
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they were added
         self._is_closed = False
         self._pinned_tokens = 0.0
@@ -206,7 +206,7 @@ class MemoryBlock:
 
     def _line(self, hit: Hit, chars: int) -> _Line:
         """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
-        unit, weight, language, is_line = hit.unit, self._limits.cjk_weight, self._limits.language, self._limits.hit == "line"
+        unit, language, is_line = hit.unit, self._limits.language, self._limits.hit == "line"
         words, mark = unit.text, ""
         if 0 < chars < len(words) and self._is_long_answer(unit):
             words, chars, mark = excerpt(words, chars, self._terms), 0, render.TRUNCATED
@@ -214,11 +214,11 @@ class MemoryBlock:
             lines = render.shown_lines(words, chars, self._terms)
             if "\n" in lines:
                 text = render.fenced(unit.role, lines + mark, unit.speaker, language)
-                return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
+                return _Line(hit, text, _Size(token_cost(text), len(text)), is_fenced=True)
         text = render.with_speaker(
             "" if is_line else unit.role, render.shown(words, chars, self._terms) + mark, unit.speaker, language
         )
-        return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
+        return _Line(hit, text, _Size(token_cost(BETWEEN + text), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:
         tokens, chars = self._with(line)
@@ -238,7 +238,7 @@ class MemoryBlock:
     def _measure(self, lines: Sequence[_Line]) -> _Size:
         tokens, chars = 0.0, 0
         for text, source in self._entries(lines):
-            tokens += token_cost(source, self._limits.cjk_weight) + sum(line.cost.tokens for line in text)
+            tokens += token_cost(source) + sum(line.cost.tokens for line in text)
             # subtle: one bar less than lines, but a line break, which costs as many tokens; in characters, a blank more
             chars += len(source) + sum(line.cost.chars for line in text) + (not text[0].is_fenced) * (len(" \n") - len(BETWEEN))
         return _Size(tokens, chars)

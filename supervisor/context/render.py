@@ -111,7 +111,6 @@ class BlockLimits:
     names: bool = True  # of dated files; their words may be from a chat that the readers did not take part in
     hide: Callable[[str], str] = str  # the secrets of a text
     role: str = ""  # whose words are asked for
-    cjk_weight: float
     language: Language = "en"
 
 

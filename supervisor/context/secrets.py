@@ -54,7 +54,6 @@ def history_block(request: Asked, tokens: int, config: Config) -> Window:
         least=config.context.min_messages,
         most=config.context.max_messages,
         message_chars=config.context.message_chars,
-        cjk_weight=config.tokens.cjk_weight,
         zone=config.archive.zone,
         language=turn_language(request, config),
     )

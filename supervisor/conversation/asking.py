@@ -70,7 +70,6 @@ class SummaryWriter:
     size: Callable[[str], int]
     most: int
     limits: CallLimits
-    cjk_weight: float
     context_tokens: int
     answer_tokens: int
     piece_tokens: int = sys.maxsize
@@ -118,7 +117,7 @@ class SummaryWriter:
     def _room(self, name: str, language: Language, values: Mapping[str, str]) -> int:
         """Return the tokens that prompt and answer leave for a piece; NoSummary if those are too few."""
         prompt = text_of(self.template(name, language).turns(**values))
-        room = self.context_tokens * _PLANNED // 10 - estimate_tokens(prompt, self.cjk_weight) - self.answer_tokens
+        room = self.context_tokens * _PLANNED // 10 - estimate_tokens(prompt) - self.answer_tokens
         if room < MIN_PIECE:
             raise NoSummary(Text("prompt and summary so far fill the model's context"), "input")
         return min(room, self.piece_tokens)

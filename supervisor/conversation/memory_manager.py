@@ -217,7 +217,7 @@ class MemoryManager:
         entries = [replace(entry, text=without_secrets(entry.text, language, privacy)) for _, entry in places]
         points, done = commit_points(oldest), 0
         writer = self._writer(model, "\n".join((conversation.summary, *(entry.text for entry in entries))))
-        fold = Fold(entries, conversation.summary, language, self._limits.cjk_weight)
+        fold = Fold(entries, conversation.summary, language)
         while fold.left:
             current = quote(without_secrets(fold.so_far, language, privacy), language) if fold.so_far else ""
             try:
@@ -255,7 +255,6 @@ class MemoryManager:
             size=limits.tokens_in,
             most=most,
             limits=CallLimits(timeout=llm.timeout, deadline=self._deadline, temperature=llm.temperature),
-            cjk_weight=limits.cjk_weight,
             context_tokens=limits.context_tokens,
             answer_tokens=most,
         )
@@ -310,7 +309,6 @@ def limits_of(config: Config, settings: object = None) -> Limits:
         share=rule.limit,
         max_messages=rule.max_messages,
         keep_turns=rule.keep_turns,
-        cjk_weight=config.tokens.cjk_weight,
         counter=getattr(settings, "tokens_in", None),
     )
 

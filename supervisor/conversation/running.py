@@ -186,7 +186,6 @@ class Limits:
     share: float = 0.8  # of the context; 004
     max_messages: int = 50  # 004
     keep_turns: int = 3
-    cjk_weight: float = 1.0
     #: Counts the tokens of a text; None: they are estimated.
     counter: Callable[[str], int] | None = None
     #: What a turn shows of the conversation, where it does not send all of it: messages with words of a person or an assistant,
@@ -203,7 +202,7 @@ class Limits:
 
     def tokens_in(self, text: str) -> int:
         """Return how many tokens the text has."""
-        return self.counter(text) if self.counter else estimate_tokens(text, self.cjk_weight)
+        return self.counter(text) if self.counter else estimate_tokens(text)
 
     @property
     def window(self) -> int:

@@ -157,7 +157,7 @@ class ConversationSummarizer:
         privacy = config.privacy.knowing(entry.text for entry in entries)
         entries = [replace(entry, text=without_secrets(entry.text, language, privacy)) for entry in entries]
         line_tokens = config.llm.context_tokens // _LINE_PART
-        fold = Fold(entries, previous_summary, language, config.tokens.cjk_weight)
+        fold = Fold(entries, previous_summary, language)
         writer = self._writer("\n".join(entry.text for entry in entries), line_tokens)
         while fold.left:
             name, place, values = "conversation-to-memory", "messages", dict[str, str]()
@@ -171,8 +171,8 @@ class ConversationSummarizer:
 
     def _writer(self, text: str, line_tokens: int) -> SummaryWriter:
         """Return the writer for a line about *text*, of at most *line_tokens* with as many characters as that has."""
-        llm, weight = self._config.llm, self._config.tokens.cjk_weight
-        most = min(self._char_limit, max(1, line_tokens * len(text) // max(1, estimate_tokens(text, weight))))
+        llm = self._config.llm
+        most = min(self._char_limit, max(1, line_tokens * len(text) // max(1, estimate_tokens(text))))
         return SummaryWriter(
             model=self._model,
             template=self._template,
@@ -180,7 +180,6 @@ class ConversationSummarizer:
             size=lambda text: len(in_one_line(text)),
             most=most,
             limits=CallLimits(timeout=llm.timeout, deadline=self._deadline, temperature=llm.temperature),
-            cjk_weight=weight,
             context_tokens=llm.context_tokens,
             answer_tokens=line_tokens,
             piece_tokens=_PIECE_TOKENS,

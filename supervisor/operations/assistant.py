@@ -101,7 +101,6 @@ def opening(
         note=ws.config.recall.note,
         today=ws.today(memory.caller.clock()),
         hide=redactor(Asked(""), (), (), language, ws.config.privacy),
-        cjk_weight=ws.config.tokens.cjk_weight,
         language=language,
     )
     hits = [Hit(passage, _SAID + n * _STEP) for n, passage in enumerate(_passages(stopped, ws))]

@@ -57,7 +57,6 @@ _KEYS: Final = (
     *(("llm", name) for name in ("model", "temperature", "context_tokens", "timeout")),
     *(("llm", name) for name in ("provider", "max_calls_per_day")),
     ("archive", "timezone"),
-    ("tokens", "cjk_weight"),
     ("summarize", "char_limit"),
     ("turns", "max_calls_per_day"),
 )

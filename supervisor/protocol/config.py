@@ -48,7 +48,6 @@ class Config:
     context: table.Context = table.Context()
     llm: table.Llm = table.Llm()
     worker: table.Worker = table.Worker()
-    tokens: table.Tokens = table.Tokens()
     turns: table.Turns = table.Turns()
     conversation: table.Conversation = table.Conversation()
     summarize: table.Summarize = table.Summarize()
@@ -80,6 +79,7 @@ _LEFT: Final = {
     "llm": "material_share=0.8",
     "worker": "idle=60s beat=lease/8",
     "conversation": "summary_in=system overflow_min=3",
+    "tokens": "cjk_weight=1.0",
     "tools": "search_results=15",
     "embeddings": "cache_bytes=500MB",
     "log": "rotate_every=1d rotate_bytes=10MB keep_bytes=500MB",

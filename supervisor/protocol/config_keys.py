@@ -178,13 +178,6 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """How tokens are estimated."""
-
-    cjk_weight: float = number(1.0, "How many tokens a Chinese, Japanese or Korean character counts as.", least=0.1, most=4)
-
-
-@dataclass(frozen=True, slots=True)
 class Turns:
     """Who answers, and what happens around a turn."""
 

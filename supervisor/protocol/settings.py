@@ -204,9 +204,12 @@ def gather(
     """
     goes = {**retired, **{place: place for place in known}}
     given = {}
-    for place, value in sorted(_flattened(known, tables), key=lambda item: item[0] not in retired):
-        if isinstance(at := goes.get(place, place), tuple):
-            given[at] = _read(known, at, value)
+    for place, value in sorted(_flattened({section for section, _ in goes}, tables), key=lambda item: item[0] not in retired):
+        if place not in goes:
+            section, name = place
+            raise BadConfig(dotted((section, _printable(name))), _UNKNOWN)
+        if isinstance(at := goes[place], tuple):
+            given[at] = _checked(known[at], dotted(at), value)
     for place, at in goes.items():
         if isinstance(at, tuple) and (name := variable(place)) in environ:
             given[at] = _checked(known[at], name, _of_text(known[at], environ[name]))
@@ -236,10 +239,9 @@ def refuse_unknown_variables(defaults: DataclassInstance, environ: Mapping[str, 
             raise BadConfig(_printable(name), _UNKNOWN)
 
 
-def _flattened(known: Mapping[Place, Key], tables: Mapping[str, object]) -> Iterator[tuple[Place, object]]:
-    sections = {section for section, _ in known if section}
+def _flattened(sections: Collection[str], tables: Mapping[str, object]) -> Iterator[tuple[Place, object]]:
     for name, value in tables.items():
-        if name in sections:
+        if name and name in sections:
             if not isinstance(value, dict):
                 why = msgid("{value} is given, but this is a section; write [{name}] and its keys below it")
                 raise BadConfig(name, Text(why, value=_excerpt(value), name=name))
@@ -248,16 +250,6 @@ def _flattened(known: Mapping[Place, Key], tables: Mapping[str, object]) -> Iter
             raise BadConfig(f"[{_printable(name)}]", _UNKNOWN)
         else:
             yield ("", name), value
-
-
-def _read(known: Mapping[Place, Key], place: Place, value: object) -> object:
-    if place in known:
-        return _checked(known[place], dotted(place), value)
-    section, name = place
-    why = _UNKNOWN
-    if ("", name) in known:
-        why = Text("{name} belongs above the first section of the file, and is below [{section}]", name=name, section=section)
-    raise BadConfig(dotted((section, _printable(name))), why)
 
 
 def _of_text(key: Key, text: str) -> object:

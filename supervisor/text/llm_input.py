@@ -2,8 +2,7 @@
 What a model reads: how many tokens a text has, and messages quoted inside a fence, split to fit the room. Pure.
 
 The estimate of tokens is more often too high than too low. Its weights were fitted to Qwen's tokeniser on Chinese and English
-conversation and code; for a model with cheaper Chinese characters `tokens.cjk_weight` can be lowered by the server's usage
-figures (docs/explanation/recall.md).
+conversation and code; a Chinese, Japanese or Korean character counts as one token.
 
 A message is data. It can't forge another message (its lines after the first are indented), can't close the fence (which is
 longer than any in it), and can't use the marks by which chat templates separate turns. A long text is read piece by
@@ -67,9 +66,9 @@ _MONTHS: Final = (
 MIN_PIECE: Final = 64
 
 
-def estimate_tokens(text: str, cjk_weight: float = 1.0) -> int:
-    """Return about how many tokens *text* is; *cjk_weight* is the cost of one Chinese, Japanese or Korean character."""
-    return whole_tokens(token_cost(text, cjk_weight))
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens *text* is."""
+    return whole_tokens(token_cost(text))
 
 
 def whole_tokens(cost: float) -> int:
@@ -77,7 +76,7 @@ def whole_tokens(cost: float) -> int:
     return math.ceil(round(cost, 6))
 
 
-def token_cost(text: str, cjk_weight: float = 1.0) -> float:
+def token_cost(text: str) -> float:
     """
     Return the estimate before rounding, so that the costs of parts can be added.
 
@@ -91,7 +90,7 @@ def token_cost(text: str, cjk_weight: float = 1.0) -> float:
         length = match.end() - match.start()
         match match.lastgroup:
             case "cjk":
-                total += length * cjk_weight
+                total += length
             case "word":
                 total += max(1.0, length / _WORD_LETTERS)
             case "key":
@@ -164,7 +163,7 @@ def quote(text: str, language: Language) -> str:
     return f"{_ABOVE_FENCE[language]}\n{fence}\n{text}\n{fence}"
 
 
-def take_entries(entries: Sequence[Entry], room: int, language: Language, weight: float) -> tuple[list[Entry], list[Entry]]:
+def take_entries(entries: Sequence[Entry], room: int, language: Language) -> tuple[list[Entry], list[Entry]]:
     """
     Return as many entries as *room* tokens hold, and the entries that are left.
 
@@ -173,22 +172,22 @@ def take_entries(entries: Sequence[Entry], room: int, language: Language, weight
     tokens = 0
     for n, entry in enumerate(entries):
         text = entry.shown(language, entries[n - 1] if n else None)
-        tokens += 1 + (estimate_tokens(text, weight) if len(text) <= room * _TOKEN_CHARS else room)
+        tokens += 1 + (estimate_tokens(text) if len(text) <= room * _TOKEN_CHARS else room)
         if tokens > room:
             if n:
                 return list(entries[:n]), list(entries[n:])
-            part, rest = _cut(entry, room, language, weight)
+            part, rest = _cut(entry, room, language)
             return [part], [*([rest] if rest.text else []), *entries[1:]]
     return list(entries), []
 
 
-def _cut(entry: Entry, room: int, language: Language, weight: float) -> tuple[Entry, Entry]:
+def _cut(entry: Entry, room: int, language: Language) -> tuple[Entry, Entry]:
     part = entry.part or 1
     low, high = 1, max(1, min(len(entry.text), room * _TOKEN_CHARS))
     while low < high:
         middle = (low + high + 1) // 2
         tried = replace(entry, text=entry.text[:middle], part=part)
-        if estimate_tokens(tried.shown(language), weight) < room:
+        if estimate_tokens(tried.shown(language)) < room:
             low = middle
         else:
             high = middle - 1
@@ -230,7 +229,7 @@ class Fold:
     """
     Entries that are read in pieces: those that are *left*, and the summary *so_far*.
 
-    >>> fold = Fold([Entry("09:00 user", "花" * 100), Entry("09:01 user", "茶" * 100)], "", "zh", 1.0)
+    >>> fold = Fold([Entry("09:00 user", "花" * 100), Entry("09:01 user", "茶" * 100)], "", "zh")
     >>> while fold.left:
     ...     print(fold.piece(120)[:16], fold.is_last)
     ...     fold.take(f"{fold.so_far}摘要。")
@@ -240,9 +239,8 @@ class Fold:
     '摘要。摘要。'
     """
 
-    def __init__(self, entries: Sequence[Entry], so_far: str, language: Language, cjk_weight: float) -> None:
+    def __init__(self, entries: Sequence[Entry], so_far: str, language: Language) -> None:
         self.left, self.so_far, self.language = list(entries), so_far, language
-        self._cjk_weight = cjk_weight
         self._most = maxsize
         #: The entries of the piece, and those behind it.
         self.read: list[Entry] = []
@@ -250,7 +248,7 @@ class Fold:
 
     def piece(self, room: int) -> str:
         """Return the next entries, as many as *room* tokens hold, as a model reads them."""
-        self.read, self._rest = take_entries(self.left, min(room, self._most), self.language, self._cjk_weight)
+        self.read, self._rest = take_entries(self.left, min(room, self._most), self.language)
         return dialogue_of(self.read, self.language)
 
     @property
@@ -260,7 +258,7 @@ class Fold:
 
     def halve(self) -> bool:
         """Halve the length of this piece and all later ones; return False if that would be too short to be worth a call."""
-        half = estimate_tokens(dialogue_of(self.read, self.language), self._cjk_weight) // 2
+        half = estimate_tokens(dialogue_of(self.read, self.language)) // 2
         if half < MIN_PIECE:
             return False
         self._most = half

@@ -96,13 +96,12 @@ WINDOWS = st.builds(
     least=st.integers(0, 5),
     most=st.integers(5, 20),
     message_chars=st.integers(20, 500),
-    cjk_weight=st.sampled_from((0.5, 1.0)),
 )
 
 
-def _tokens(said: WindowMessage, weight: float) -> int:
-    line = estimate_tokens(f"{said.day_line}\n", weight) if said.day_line else 0
-    return line + estimate_tokens(said.text, weight) + MESSAGE_TOKENS
+def _tokens(said: WindowMessage) -> int:
+    line = estimate_tokens(f"{said.day_line}\n") if said.day_line else 0
+    return line + estimate_tokens(said.text) + MESSAGE_TOKENS
 
 
 @pytest.mark.feature("003.22")
@@ -110,7 +109,7 @@ def _tokens(said: WindowMessage, weight: float) -> int:
 @given(MESSAGES, WINDOWS)
 def test_history_window_keeps_budget_order_and_minimum_for_any_input(messages, limits):
     found = window(messages, limits)
-    assert sum(_tokens(said, limits.cjk_weight) for said in found.messages) == found.tokens <= limits.tokens
+    assert sum(_tokens(said) for said in found.messages) == found.tokens <= limits.tokens
     assert len(found.messages) <= limits.most
     assert all(said.text.encode() for said in found.messages)
     talk = window(messages, replace(limits, tokens=10**6))

@@ -15,7 +15,7 @@ from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.context.passages import ATTACKS, HITS, TERMS, TEXTS, hit
 
-ZH = BlockLimits(tokens=2048, max_hits=15, line_chars=300, note=True, cjk_weight=1.0, language="zh")
+ZH = BlockLimits(tokens=2048, max_hits=15, line_chars=300, note=True, language="zh")
 DAY = "（周三）"
 LIMITS = st.builds(
     BlockLimits,
@@ -27,7 +27,6 @@ LIMITS = st.builds(
     max_chars=st.sampled_from((0, 0, 100, 200, 700)),
     citations=st.booleans(),
     today=st.sampled_from((None, date(2026, 11, 28))),
-    cjk_weight=st.sampled_from((0.5, 1.0, 2.0)),
     language=st.sampled_from(("zh", "en")),
 )
 ENTRY = re.compile(r"\[([^\[\]\n#]*)(?:#(L\d+(?:-L\d+)?(?:,L\d+(?:-L\d+)?)*))?\]\s.*", re.DOTALL)
@@ -132,7 +131,7 @@ def test_memory_block_keeps_every_limit_for_any_hits(hits, terms, limits):
     block = pack(hits, terms, limits)
     places = [(one.unit.path, one.unit.start, one.unit.end) for one in (*block.shown, *(one for one, _ in block.left_out))]
     assert sorted(places) == sorted((one.unit.path, one.unit.start, one.unit.end) for one in hits)
-    assert block.tokens == estimate_tokens(block.text, limits.cjk_weight) <= limits.tokens
+    assert block.tokens == estimate_tokens(block.text) <= limits.tokens
     assert not limits.max_chars or len(block.text) <= limits.max_chars
     if not block.text:
         assert (block.entries, block.tokens, block.shown) == (0, 0, ())

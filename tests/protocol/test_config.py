@@ -25,7 +25,7 @@ PROMISED = """
     recall.in_groups own · context.say_nothing False
     context.history_tokens 4096 · context.min_messages 5 · context.max_messages 20 · context.message_chars 500
     llm.provider auto · llm.temperature 0.3 · llm.timeout 10m · llm.max_calls_per_day 200
-    worker.concurrency 3 · worker.lease 120s · tokens.cjk_weight 1.0
+    worker.concurrency 3 · worker.lease 120s
     turns.reply off · turns.overflow off · turns.tries 3
     conversation.limit 0.8 · conversation.max_messages 50 · conversation.keep_turns 3
     conversation.max_history 100
@@ -106,10 +106,7 @@ def test_load_refuses_a_value_of_the_wrong_type_for_every_key(place: tuple[str, 
 REFUSED = {
     "max_hits = 1": ("max_hits", "no such section, key or variable; docs/reference/configuration.md lists"),
     "[archive]\n'时区' = 1": ("archive.时区", "no such section, key or variable"),
-    "[recall]\nlanguage = 'zh'": (
-        "recall.language",
-        "language belongs above the first section of the file, and is below [recall]",
-    ),
+    "[recall]\nlanguage = 'zh'": ("recall.language", "no such section, key or variable"),
     "[fleet]\nx = 1": ("[fleet]", "no such section, key or variable"),
     '"a\\nb" = 1': (r"'a\nb'", "no such section, key or variable"),
     "[[recall]]\nmeaning = 1": ("recall", "write [recall]"),
@@ -215,13 +212,14 @@ def test_load_returns_a_config_or_a_one_line_error_for_any_input(toml: bytes, en
 
 
 def test_load_passes_over_keys_of_versions_before_and_names_them() -> None:
-    toml = b'language = "en"\n[archive]\nmax_queued = "anything"\n[recall]\nhonest_miss = true'
+    toml = b'language = "en"\n[archive]\nmax_queued = "anything"\n[recall]\nhonest_miss = true\n[tokens]\ncjk_weight = 0.6'
     config = load(toml, {"RECALLD_WORKER_IDLE": "5s"})
     assert config.context.say_nothing is True
-    assert set(map(dotted, config.retired)) == {"archive.max_queued", "recall.honest_miss", "worker.idle"}
+    assert set(map(dotted, config.retired)) == {"archive.max_queued", "recall.honest_miss", "tokens.cjk_weight", "worker.idle"}
     assert [str(notice) for notice in config.notices()] == [
         "archive.max_queued is not read any more, what holds is always 8; delete it.",
         "worker.idle is not read any more, what holds is always 60s; delete it.",
+        "tokens.cjk_weight is not read any more, what holds is always 1.0; delete it.",
         "recall.honest_miss is called context.say_nothing now; rename it.",
     ]
     assert not RETIRED.keys() & KEYS.keys()

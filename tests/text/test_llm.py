@@ -27,12 +27,10 @@ def test_estimate_tokens_drops_by_at_most_two_when_text_is_added(a, b):
     assert estimate_tokens(a + b) >= estimate_tokens(a) - 2
 
 
-@given(
-    st.lists(st.text(min_size=1).map(lambda text: " ".join(text.split())).filter(bool), min_size=1), st.sampled_from((0.3, 1.0))
-)
-def test_costs_of_parts_between_blanks_add_up_to_the_cost_of_the_text(parts, cjk_weight):
-    cost = sum(token_cost(part if not n else f" {part}", cjk_weight) for n, part in enumerate(parts))
-    assert whole_tokens(cost) == estimate_tokens(" ".join(parts), cjk_weight)
+@given(st.lists(st.text(min_size=1).map(lambda text: " ".join(text.split())).filter(bool), min_size=1))
+def test_costs_of_parts_between_blanks_add_up_to_the_cost_of_the_text(parts):
+    cost = sum(token_cost(part if not n else f" {part}") for n, part in enumerate(parts))
+    assert whole_tokens(cost) == estimate_tokens(" ".join(parts))
 
 
 TEXTS = st.lists(
@@ -50,7 +48,7 @@ def words(texts: list[str]) -> str:
 
 @given(TEXTS, st.integers(MIN_PIECE, 500), st.integers(0, 3))
 def test_fold_reads_every_word_once_whatever_is_halved(texts, room, halvings):
-    fold, told = Fold(entries(texts), "", "zh", 1.0), []
+    fold, told = Fold(entries(texts), "", "zh"), []
     while fold.left:
         fold.piece(room)
         if halvings and fold.halve():
@@ -63,7 +61,7 @@ def test_fold_reads_every_word_once_whatever_is_halved(texts, room, halvings):
 
 
 def test_fold_halves_no_piece_that_would_be_too_short():
-    fold = Fold(entries(["花" * 100]), "", "zh", 1.0)
+    fold = Fold(entries(["花" * 100]), "", "zh")
     fold.piece(MIN_PIECE)
     assert not fold.halve()
 

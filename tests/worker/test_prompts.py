@@ -80,7 +80,7 @@ def test_take_entries_returns_every_word_once_and_keeps_the_token_limit(texts, r
     told = ""
 
     while entries:
-        taken, rest = take_entries(entries, room, "zh", 1.0)
+        taken, rest = take_entries(entries, room, "zh")
         piece = dialogue_of(taken, "zh")
         assert len(rest) <= len(entries)
         assert estimate_tokens(piece) <= max(room, 12 + 8)  # the head of an entry is never cut
@@ -92,7 +92,7 @@ def test_take_entries_returns_every_word_once_and_keeps_the_token_limit(texts, r
 
 
 def test_take_entries_cuts_a_message_of_ten_megabytes_to_the_token_limit():
-    taken, rest = take_entries([Entry("09:02 user", "日志一行 error 500\n" * 700_000)], 4000, "zh", 1.0)
+    taken, rest = take_entries([Entry("09:02 user", "日志一行 error 500\n" * 700_000)], 4000, "zh")
 
     assert 3000 < estimate_tokens(dialogue_of(taken, "zh")) <= 4000
     assert rest[0].part == 2

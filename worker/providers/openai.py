@@ -46,7 +46,6 @@ def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
         base_url=llm.base_url or OPENAI,
         temperature=llm.temperature,
         timeout_s=llm.timeout.total_seconds(),
-        cjk_weight=config.tokens.cjk_weight,
         key=find_key(llm.api_key_env, environ),
     )
 
@@ -59,7 +58,6 @@ class OpenAi:
     base_url: str
     temperature: float
     timeout_s: float  # of one completion, whole
-    cjk_weight: float = 1.0
     key: str = field(default=NO_KEY, repr=False)
     silence_s: float = SILENCE_S
     name: str = "openai"
@@ -90,7 +88,7 @@ class OpenAi:
         """Call the model, and again for each parameter that the server turns out not to accept, without it."""
         usage = Usage()
         while True:
-            answer = Answer(prompt, self.cjk_weight)
+            answer = Answer(prompt)
             sent = self._parameters(max_tokens)
             try:
                 async with asyncio.timeout(self.timeout_s):
@@ -191,7 +189,7 @@ def _words(error: openai.APIError) -> str:
 class Answer:
     """An answer as far as it has streamed in. No I/O."""
 
-    def __init__(self, prompt: Prompt, cjk_weight: float) -> None:
+    def __init__(self, prompt: Prompt) -> None:
         # messages may have lone surrogates, which UTF-8 can't encode
         self.turns = [turn._replace(content=turn.content.encode("utf-8", "replace").decode()) for turn in turns_of(prompt)]
         self.calls = 1
@@ -200,7 +198,6 @@ class Answer:
         self.is_mute = False  # the stream ended without an error and without a chunk
         self.is_enough = False  # what follows is not read: the text is too long, or goes round in a circle
         self._looked = 0
-        self._cjk_weight = cjk_weight
         self._parts: list[str] = []
         self._length = self._thought = 0
         self._ending = ""
@@ -248,8 +245,7 @@ class Answer:
             return Usage(self.calls)
         if self._reported:
             return Usage(self.calls, *self._reported)
-        weight = self._cjk_weight
-        return Usage(self.calls, estimate_tokens(text_of(tuple(self.turns)), weight), estimate_tokens(self.text, weight))
+        return Usage(self.calls, estimate_tokens(text_of(tuple(self.turns))), estimate_tokens(self.text))
 
     def completion(self, before: Usage) -> Completion:
         """Return the finished answer, its usage added to that of *before*; ProviderError when it is incomplete or empty."""

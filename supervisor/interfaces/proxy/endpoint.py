@@ -151,8 +151,7 @@ class Proxy:
         if talk is None or is_auxiliary(talk, config.serve.skip):
             return None
         memory, window = config.recall.memory_tokens + config.recall.pinned_tokens, config.context.window_tokens
-        weight, turns = config.tokens.cjk_weight, config.conversation.keep_turns
-        space = room(talk, window, memory, cjk_weight=weight, keep_turns=turns)
+        space = room(talk, window, memory, keep_turns=config.conversation.keep_turns)
         return _Asked(talk, turn_of(ws, talk, session, self._site.clock()), space)
 
     async def _with_memory(self, question: _Asked, body: bytes) -> bytes:

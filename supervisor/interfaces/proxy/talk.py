@@ -173,30 +173,30 @@ class Room(NamedTuple):
     begin: int = 0
 
 
-def room(talk: Talk, window: int, memory: int, *, cjk_weight: float = 1.0, keep_turns: int = 3) -> Room:
+def room(talk: Talk, window: int, memory: int, *, keep_turns: int = 3) -> Room:
     """
     Return what fits a *window* of so many tokens (0: not known): first *memory* is made smaller, then the oldest turns are cut.
 
-    Never cut are system messages, the last turns, and what belongs to the question. A Chinese character is *cjk_weight* tokens.
+    Never cut are system messages, the last turns, and what belongs to the question.
     """
     if not window:
         return Room(memory)
-    fixed = _tokens([talk.system, talk.value("tools"), talk.value("functions")], cjk_weight, window)
+    fixed = _tokens([talk.system, talk.value("tools"), talk.value("functions")], window)
     most = usable(window, fixed + _FRAME_TOKENS)
-    (first, left), begin = _from_end(talk, most, cjk_weight), 0
+    (first, left), begin = _from_end(talk, most), 0
     if first:
         left = max(0, most // PARTS)
-        first, _ = _from_end(talk, most - min(memory, left), cjk_weight)
+        first, _ = _from_end(talk, most - min(memory, left))
         begin = _question_from(talk, first, keep_turns)
     memory = min(memory, left)
     return Room(memory if memory >= _LEAST_MEMORY else 0, begin)
 
 
-def _from_end(talk: Talk, tokens: int, weight: float) -> tuple[int, int]:
+def _from_end(talk: Talk, tokens: int) -> tuple[int, int]:
     """Return the number of the first message from which on all fit so many *tokens*, and how many of these are left."""
     for n in reversed(range(len(talk.messages))):
         message = talk.messages[n]
-        size = 0 if message.role in _SYSTEM_ROLES else _tokens(message.value, weight, max(1, tokens)) + MESSAGE_TOKENS
+        size = 0 if message.role in _SYSTEM_ROLES else _tokens(message.value, max(1, tokens)) + MESSAGE_TOKENS
         if size > tokens:
             return n + 1, tokens
         tokens -= size
@@ -211,12 +211,12 @@ def _question_from(talk: Talk, first: int, keep_turns: int) -> int:
     return turns[min(-(-begin // _AT_ONCE) * _AT_ONCE, last)] if begin else 0
 
 
-def _tokens(value: Any, weight: float, enough: int) -> int:
+def _tokens(value: Any, enough: int) -> int:
     if isinstance(value, str):
         is_file = value.startswith("data:") or (len(value) > _FILE_TOKENS and value.isascii() and " " not in value)
-        return _FILE_TOKENS if is_file else estimate_tokens(value[: enough * _CHARS_PER_TOKEN], weight)
+        return _FILE_TOKENS if is_file else estimate_tokens(value[: enough * _CHARS_PER_TOKEN])
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return sum(_tokens(part, weight, enough) for part in inner)
+    return sum(_tokens(part, enough) for part in inner)
 
 
 def with_memory(talk: Talk, memory: str, where: MemoryPlace, begin: int = 0) -> bytes:

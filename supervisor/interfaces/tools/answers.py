@@ -164,24 +164,19 @@ def share(score: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The rest of a budget: *chars* characters (None: any number) and *tokens*; a Han character costs *cjk* tokens."""
+    """The rest of a budget: *chars* characters (None: any number) and *tokens*."""
 
     chars: int | None
     tokens: int
-    cjk: float = 1.0
 
     def holds(self, text: str) -> bool:
         """True if the text fits."""
-        return (self.chars is None or len(text) <= self.chars) and self.cost(text) <= self.tokens
-
-    def cost(self, text: str) -> int:
-        """Return the tokens of the text."""
-        return estimate_tokens(text, self.cjk)
+        return (self.chars is None or len(text) <= self.chars) and estimate_tokens(text) <= self.tokens
 
     def without(self, text: str) -> Room:
         """Return what is left after the text."""
         chars = None if self.chars is None else self.chars - len(text)
-        return Room(chars, self.tokens - self.cost(text), self.cjk)
+        return Room(chars, self.tokens - estimate_tokens(text))
 
 
 def clamped(results: Sequence[MemorySearchResult], room: Room) -> tuple[MemorySearchResult, ...]:

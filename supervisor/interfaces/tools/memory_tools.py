@@ -281,7 +281,7 @@ class MemoryTools:
 
     def _room(self) -> Room:
         config = self.memory.workspace.config
-        return Room(config.recall.max_injected_chars or None, config.recall.memory_tokens, config.tokens.cjk_weight)
+        return Room(config.recall.max_injected_chars or None, config.recall.memory_tokens)
 
     def _fitting(self, text: str) -> str:
         room = self._room()
