@@ -26,8 +26,7 @@ from .units import SERVICE, Installation, installed
 #: For how long a hook that was out of time is told, and a nightly backup that failed: the next night has its own.
 _DAY: Final = timedelta(days=1)
 _TWO_NIGHTS: Final = timedelta(days=2)
-#: A source may be away for so long before anything is said of it.
-_AWAY: Final = timedelta(days=7)
+_AWAY: Final = timedelta(days=7)  # a source may be, before anything is said of it
 #: The rights that others must not have on the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
 

@@ -41,8 +41,7 @@ _SIGN_EVERY_S: Final = 30.0
 #: that stood still, or a machine that slept, makes one look long.
 _TREE_REST: Final = 500
 _TREE_REST_MOST_S: Final = 60.0
-#: Seconds without a write after which a damaged history.json is restored.
-_QUIET_S: Final = 60.0
+_QUIET_S: Final = 60.0  # without a write: then a damaged history.json is restored
 _NOW: Final = datetime.min.replace(tzinfo=UTC)
 #: Seconds in which, after the beginning of a round, changes are gathered for one look.
 _GATHER_S: Final = 1.0
