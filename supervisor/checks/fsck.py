@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ..archive.coverage import MemoryFile, covered
 from ..archive.deletions import Absences, Deletions
@@ -21,7 +21,7 @@ from ..archive.intake import restore_history, update_journal
 from ..archive.memory_folder import MemoryFolder
 from ..forgetting.wanted import blocks_at
 from ..protocol.attachments import attachments_of, digest_in_name, separated
-from ..protocol.dated_file import Block, DatedFile, parse_dated
+from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated
 from ..protocol.message import Archived, InvalidEntry, Key, Message, read_message
 from ..storage.clock import to_wire
 from ..storage.errors import BadRequest, SupervisorError
@@ -30,10 +30,6 @@ from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, msgid
 from ..text.foreign_text import printable
 from ..workspace import Workspace
-
-_SHORT: Final = msgid(
-    "{name} ends after {found} of its {count} messages: put a whole copy of it back, or `recalld fsck --repair` with the supervisor stopped; if you deleted the others, `recalld fsck --accept {name}`"
-)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -162,14 +158,16 @@ def _read_files(
         if version is None:
             continue
         parsed = parse_dated(version.data, path)
-        if _is_unread(ws, file, parsed) or file.name in gone.damaged:
-            ledger.damage.append(_why_damaged(path, version.data))
+        if _is_broken(ws, file, parsed, gone):
+            why = not_utf8(version.data) or Text("its head or its end is missing, or it holds zeros")
+            ledger.damage.append(Text("{name}: {why}", name=file.name, why=why))
         if parsed is None:
             continue
         ledger.dated_files += 1
         ledger.edited_files += parsed.is_edited
         if file.name in gone.cut:
-            ledger.damage.append(Text(_SHORT, name=file.name, found=len(parsed.blocks), count=parsed.count))
+            sentence = msgid("{name} ends after {number} of its {count} messages")
+            ledger.damage.append(Text(sentence, name=file.name, number=len(parsed.blocks), count=parsed.count))
         count(file.name, parsed.blocks)
     for name, path in gone.moved.items():
         ledger.moved.append(Text("{name} is now {path}, and is read there", name=name, path=printable(ws.paths.relative(path))))
@@ -186,19 +184,10 @@ def _read_files(
     return where
 
 
-def _why_damaged(path: Path, data: bytes) -> Text:
-    if why := not_utf8(data):
-        return Text("{name}: {why}", name=path.name, why=why)
-    return Text(
-        "{name} is no longer whole: its head or its end is missing, or it holds zeros; `recalld fsck --repair`, with the supervisor stopped, has the next run write its messages again",
-        name=path.name,
-    )
-
-
-def _is_unread(ws: Workspace, file: MemoryFile, parsed: DatedFile | None) -> bool:
-    """True if a filed day can't be read, such as one in another encoding, and no person has accepted that."""
-    is_filed = file.ours and file.name in ws.journal.names
-    return parsed is None and is_filed and ws.journal.accepted.get(file.name) != file.digest
+def _is_broken(ws: Workspace, file: MemoryFile, parsed: DatedFile | None, gone: Absences) -> bool:
+    """True if a file lost its head or its end, or a filed day can't be read, and no person has accepted that."""
+    is_unread = parsed is None and file.ours and file.name in ws.journal.names
+    return file.name in gone.damaged or (is_unread and ws.journal.accepted.get(file.name) != file.digest)
 
 
 def _read_history(ws: Workspace, in_files: Container[Key], ledger: Ledger) -> set[Key]:
@@ -238,44 +227,78 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     """Repair what can be repaired and return what was; the caller holds the supervisor's lock. OSError if the disk refuses."""
     restored = restore_history(ws, now)
     update_journal(ws.journal, ws.memory)
-    # first, since of two files with one name the folders show only one
-    doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
-    # gather
-    memory, gone = as_on_disk(ws)
-    unread = {file.name for file in memory.dated() if _is_unread(ws, file, memory.parsed(file.name))}
-    broken = sorted({*gone.damaged, *unread} & ws.journal.names)
-    twice = _written_twice(ws)
-    aside = [*broken, *(name for name in twice if name not in broken)]
-    held = {file.name: ws.memory.blocks(file.name) for file in ws.memory.dated() if file.name not in aside}
-    written = [*ws.journal.written.items()]
-    absent = {name for _, name in written if name not in ws.journal.pruned and not ws.files.disk.stat(ws.memory.path_of(name))}
-    homeless = {key for key, name in written if name in aside or name in absent}
-    homeless.update(key for keys in gone.cut.values() for key in keys)
-    homeless -= ws.journal.removed | {key for key, now in gone.removed.items() if now is None}
-    held |= {name: blocks_at(ws, path) for name, path in gone.moved.items()}
-    missing = homeless - {block.key for blocks in held.values() for block in blocks}
-    for name in doubles:  # the file that stays may hold less than the journal says
-        held_keys = {block.key for block in held.get(name, ())}
-        homeless |= {key for key, file in written if file == name and key not in held_keys}
+    # gather: where each message stands in a sound file, and which stand in none
+    gone, files = as_on_disk(ws)[1], ws.memory.dated()
+    both = [path for file in files for path in (ws.paths.dated(file.name), ws.paths.original(file.name))]
+    dated = {path: parsed for path in both if (parsed := _whole(ws, path))}
+    broken = {file.name for file in files if _is_broken(ws, file, dated.get(ws.memory.path_of(file.name)), gone)}
+    aside = [*_copied(ws, [*(path for path in both if path.name in broken and path not in dated), *_repeating(dated)])]
+    held: defaultdict[str, dict[Key, Block]] = defaultdict(dict)
+    for path in dated.keys() - aside:
+        held[path.name] |= {block.key: block for block in dated[path].blocks}
+    held |= {name: {block.key: block for block in blocks_at(ws, path)} for name, path in gone.moved.items()}
+    homeless = _homeless(ws, aside, held, gone)
+    missing = homeless.difference(*held.values())
     saved = {message.key: message for message in _copies(ws, aside) if message.key in missing} if missing else {}
-    # apply: a copy first, then the journal, then the file that is set aside
-    versions = ((name, ws.files.read_stable(ws.memory.path_of(name))) for name in aside)
-    kept = tuple(name for name, version in versions if version and ws.quarantine.keep(name, version.data) != "full")
+    # apply: the journal, then the files, of which there are copies
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.record_lost(list(saved.values()))
         for name, keys in gone.cut.items():
             if keys and saved.keys() >= {*keys}:
                 ws.journal.record_accepted([], name)  # the file no longer counts as short: another file has the rest
-        for name, blocks in held.items():
-            if moved := [block for block in blocks if block.key in homeless]:
+        for name, blocks in sorted(held.items()):
+            if moved := [block for key, block in blocks.items() if key in homeless]:
                 ws.journal.record_written(name, moved, moved=True)
-    for name in kept:
-        ws.files.remove(ws.memory.path_of(name))
-    done = Repairs(restored=restored, saved=len(saved), set_aside=kept, doubles=doubles, pictures=bring_pictures_back(ws))
+    for path in aside:
+        ws.files.remove(path)
+    names = [path.name for path in aside]
+    set_aside, doubles = (tuple(name for name in names if (name in held) == stays) for stays in (False, True))
+    pictures = bring_pictures_back(ws)
+    done = Repairs(restored=restored, saved=len(saved), set_aside=set_aside, doubles=doubles, pictures=pictures)
     if done != Repairs():
-        counts = {"set_aside": len(kept), "doubles": len(doubles), "pictures": len(done.pictures)}
+        counts = {"set_aside": len(set_aside), "doubles": len(doubles), "pictures": len(pictures)}
         ws.events.emit("repaired", restored=restored, saved=len(saved), **counts)
     return done
+
+
+def _whole(ws: Workspace, path: Path) -> DatedFile | None:
+    """Return the content of a dated file; None of one that is gone or broken, unless a person has accepted that."""
+    version = ws.files.read_stable(path)
+    is_whole = version and (path.name in ws.journal.accepted or not is_broken(version.data, path))
+    return parse_dated(version.data, path) if version and is_whole else None
+
+
+def _copied(ws: Workspace, paths: Iterable[Path]) -> Iterator[Path]:
+    """Copy the files to the quarantine, and yield those of which it has a copy then."""
+    for path in dict.fromkeys(paths):
+        version = ws.files.read_stable(path)
+        if version and ws.quarantine.keep(path.name, version.data) != "full":
+            yield path
+
+
+def _repeating(dated: Mapping[Path, DatedFile]) -> Iterator[Path]:
+    """
+    Yield the dated files that repeat messages of others, the last that was made first; never one in which a person wrote.
+
+    Of two with one name the journal can't say which has a message, so that other files have to have all of it.
+    """
+    keys = {path: {block.key for block in parsed.blocks} for path, parsed in dated.items()}
+    times, names = Counter(key for held in keys.values() for key in held), Counter(path.name for path in dated)
+    for path in sorted(dated, key=lambda path: (dated[path].created, -len(keys[path]), path), reverse=True):
+        repeated = {key for key in keys[path] if times[key] > 1}
+        is_spare = repeated == keys[path] if names[path.name] > 1 else bool(repeated)
+        if is_spare and not dated[path].has_more:
+            times.subtract(keys[path])
+            yield path
+
+
+def _homeless(ws: Workspace, aside: Iterable[Path], held: Mapping[str, Container[Key]], gone: Absences) -> set[Key]:
+    """Return the messages that their file no longer has: it is set aside, gone or cut off, and no person deleted them."""
+    absent = {name for name in ws.journal.file_names() if not ws.files.disk.stat(ws.memory.path_of(name))}
+    unsound, written = absent.union(path.name for path in aside), [*ws.journal.written.items()]
+    homeless = {key for key, name in written if name in unsound and key not in held.get(name, ())}
+    homeless.update(key for keys in gone.cut.values() for key in keys)
+    return homeless - ws.journal.removed - {key for key, now in gone.removed.items() if now is None}
 
 
 def accept(ws: Workspace, name: str) -> int:
@@ -316,28 +339,9 @@ def bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
     return tuple(sorted(name for name in raws if ws.attachments.read(name) is not None))
 
 
-def _written_twice(ws: Workspace) -> list[str]:
-    """
-    Return the dated files that repeat messages of other dated files.
-
-    Of the files with the same message the last one that was made is returned; a file in which a person wrote never is.
-    """
-    files = sorted(ws.memory.dated(), key=lambda file: (to_wire(file.created) if file.created else "", file.name), reverse=True)
-    parsed = {file.name: dated for file in files if (dated := ws.memory.parsed(file.name))}
-    keys = {name: {block.key for block in dated.blocks} for name, dated in parsed.items()}
-    times = Counter(key for held in keys.values() for key in held)
-    names: list[str] = []
-    for name, dated in parsed.items():
-        if not dated.has_more and any(times[key] > 1 for key in keys[name]):
-            names.append(name)
-            times.subtract(keys[name])
-    return names
-
-
-def _copies(ws: Workspace, aside: list[str]) -> Iterator[Message]:
+def _copies(ws: Workspace, aside: Iterable[Path]) -> Iterator[Message]:
     yield from history_copies(ws.files, ws.paths, ws.zone)
-    for name in aside:
-        path = ws.memory.path_of(name)
+    for path in aside:
         version = ws.files.read_stable(path)
         # with zeros or half a character at its end it would look like another program's file
         rest = version.data.replace(b"\0", b"").decode("utf-8", "ignore").encode() if version else b""
@@ -352,33 +356,3 @@ def raw_of(block: Block) -> dict[str, Any]:
     """Return the JSON object from which the block was made."""
     words = {"role": block.role, block.text_field: block.text, "createdAt": to_wire(block.created_at)}
     return {"id": block.revision_of or block.id, **words, **block.fields}
-
-
-def _delete_double(ws: Workspace, name: str) -> bool:
-    """
-    Delete one of the files *name* in memory/ and originals/ if all its messages are in other files; return whether it was.
-
-    If their bytes differ, a copy is kept in quarantine, and the file that was made first stays.
-    """
-    memory, original = ws.paths.dated(name), ws.paths.original(name)
-    versions = {path: version for path in (memory, original) if (version := ws.files.read_stable(path))}
-    if len(versions) < 2:
-        return False
-    spare = original
-    if versions[memory].data != versions[original].data:
-        others = {block.key for file in ws.memory.dated() if file.name != name for block in ws.memory.blocks(file.name)}
-        parsed = {path: dated for path, version in versions.items() if (dated := parse_dated(version.data, path))}
-        keys = {path: {block.key for block in dated.blocks} for path, dated in parsed.items()}
-        spares = [
-            path
-            for path, dated in parsed.items()
-            if not dated.has_more and keys[path] <= others.union(*(keys[other] for other in keys if other != path))
-        ]
-        if not spares:
-            return False
-        spare = max(spares, key=lambda path: parsed[path].created)
-        if ws.quarantine.keep(name, versions[spare].data) == "full":
-            return False
-    ws.files.ensure_durable(memory if spare == original else original)  # a person may have made this copy a moment ago
-    ws.files.remove(spare)
-    return True

@@ -88,6 +88,19 @@ def test_repair_keeps_one_of_two_files_whose_messages_are_the_same(world, made, 
     assert world.repair() == Repairs()
 
 
+def test_repair_writes_nothing_again_that_a_whole_file_of_the_same_name_has(world):
+    said = settled(world)
+    path = world.root / min(world.dated_files())
+    double = world.paths.original(path.name)
+    double.parent.mkdir(parents=True)
+    double.write_bytes(path.read_bytes())
+    path.write_bytes(path.read_bytes()[:-12])
+    assert world.repair() == Repairs(doubles=(path.name,))
+    world.settle()
+    assert world.archived_texts() == said
+    assert world.fsck().is_sound
+
+
 @pytest.mark.parametrize("step", range(24))
 def test_repair_loses_nothing_when_killed_at_any_step(world, step):
     said = settled(world)

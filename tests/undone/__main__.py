@@ -100,8 +100,8 @@ ROWS: Final = (
     ),
     Undone(
         "of two files of one name the longer one stays, whatever else the day has",
-        "<= others.union(",
-        "<= set().union(",
+        "(dated[path].created, -len(keys[path]), path)",
+        "(-len(keys[path]), path)",
         "tests/archive/test_pieces.py::test_repair_keeps_the_first_files_of_a_day_that_was_filed_as_one",
     ),
     Undone(
