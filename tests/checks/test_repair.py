@@ -88,7 +88,7 @@ def test_repair_keeps_one_of_two_files_whose_messages_are_the_same(world, made, 
     assert world.repair() == Repairs()
 
 
-def test_repair_writes_nothing_again_that_a_whole_file_of_the_same_name_has(world):
+def test_repair_writes_nothing_again_that_a_whole_double_has(world):
     said = settled(world)
     path = world.root / min(world.dated_files())
     double = world.paths.original(path.name)

@@ -46,8 +46,8 @@ ROWS: Final = (
     ),
     Undone(
         "pieces that arrive late are damage",
-        "twice = _written_twice(ws)",
-        "twice: list[str] = []",
+        ", *_repeating(dated)]",
+        "]",
         "tests/archive/test_pieces.py",
     ),
     Undone(
