@@ -26,7 +26,6 @@ from .units import SERVICE, Installation, installed
 #: For how long a hook that was out of time is told, and a nightly backup that failed: the next night has its own.
 _DAY: Final = timedelta(days=1)
 _TWO_NIGHTS: Final = timedelta(days=2)
-_AWAY: Final = timedelta(days=7)  # a source may be, before anything is said of it
 #: The rights that others must not have on the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
 
@@ -201,12 +200,13 @@ def port(look: Look) -> Faults:
 
 def sources(look: Look) -> Faults:
     """Yield the sources of which nothing is read, those away for long, what they leave out, and what waits to be forgotten."""
-    for source in look.ws.config.sources.take:
+    config = look.ws.config.sources
+    for source in config.take:
         state = read_state(look.ws.files, look.ws.paths.source(source.name))
         away, why = wire_time(state.away), state.why()
         if why:
             yield odd("nothing of the source {name} is read: {why}; correct it in recalld.toml.", name=source.name, why=why)
-        elif away and look.now - away >= _AWAY:
+        elif away and look.now - away >= config.patience:
             yield odd("the source {name} has been away since {time}.", name=source.name, time=look.local_time(away))
         if files := [file for file, why in state.left.items() if why.get("undated")]:
             yield odd(

@@ -85,7 +85,6 @@ _LEFT: Final = {
     "log": "rotate_every=1d rotate_bytes=10MB keep_bytes=500MB",
     "care": "quarantine_limit=10 previous_bytes=20MB",
     "pool": "window=0 patience=10m",
-    "sources": "patience=7d",
 }
 #: Keys of versions before, which are passed over: the value that always holds now, or the key that has taken their place.
 RETIRED: Final[Mapping[Place, Place | str]] = {

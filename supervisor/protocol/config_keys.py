@@ -368,6 +368,7 @@ class Sources:
     sessions: tuple[str, ...] = names(
         "Which sessions are taken, as patterns such as `work-*`, where a source says nothing else (`session`); none: all."
     )
+    patience: timedelta = duration("7d", "For how long a source may be away before anything is said of it.")
 
 
 @dataclass(frozen=True, slots=True)
