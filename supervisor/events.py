@@ -103,7 +103,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "clock_jump": msgid("the clock was set; no step that goes by age begins for a while"),
     "degraded": msgid("the disk or the system refuses; recalld waits and tries again"),
     "recovered": msgid("nothing is refused any more"),
-    "port_refused": msgid("the port of `[serve]` can't be used; the supervisor runs on without HTTP, and tries again"),
+    "port_refused": msgid("the port of [serve] can't be used, or its host needs allow_remote; it is tried again"),
     "port_open": msgid("the supervisor answers over HTTP"),
     "watch_lost": msgid("there are no file events; changes are found by polling alone"),
     "error": msgid("a step failed with an unexpected exception; the others went on"),

@@ -33,7 +33,7 @@ class Finding:
     """
     What a check found: "odd" if it may be intended, "bad" if it stops recalld or a part of it, "good" if nothing is wrong.
 
-    *why* is a sentence; *check* is the name under which `doctor` lists it.
+    *why* is a sentence, "" if it is good; *check* is the name under which `doctor` lists it.
     """
 
     state: State

@@ -28,6 +28,7 @@ _LASTING: Final = {
     "degraded": "recovered",
     "index_stale": "index_fresh",
     "backend_failed": "backend_back",
+    "port_refused": "port_open",
 }
 
 
@@ -158,5 +159,5 @@ def lasting(look: Look) -> Faults:
     states = lasting_states(look.ws.paths.log, _LASTING) if look.is_running else {}
     sentence = msgid("{what}: {why}.", "log")
     for event in (event for event in _LASTING if event in states):
-        why = str(states[event].get("why", "")).rstrip(".")
+        why = str(states[event].get("why") or states[event].get("reason", "")).rstrip(".")
         yield bad(sentence, what=Text(EVENTS[event]), why=why, event=event)

@@ -1,27 +1,19 @@
-"""The checks of the summaries and the model that writes them: what fails and waits, whether it can be asked, its key."""
+"""The checks of the summaries and the model that writes them: what fails and waits, whether it can be asked."""
 
-import re
-import stat as modes
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
 from ..protocol.inbox import parse_inbox
-from ..protocol.llm import find_key, model_of
+from ..protocol.llm import model_of
 from ..protocol.paths import QUEUE_FOLDERS
 from ..replies.failures import FailedInputs
-from ..storage.disk import read_outside
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
 from ..summaries.llm_state import configured_state, provider_state
 from .check import Faults, Look, bad, odd
-from .machine import walk
 from .memory import LONGEST_WAIT
 
-#: The most bytes of a file that is searched for the key.
-_MOST_BYTES: Final = 8 << 20
-#: The least characters of a key that is searched for; shorter ones, such as "ollama", are no secrets and may be anywhere.
-_KEY_CHARS: Final = 16
 #: Why the task of a group failed, by the reason in its result.
 _REASONS: Final = {
     "timeout": Text("the model did not answer in time"),
@@ -139,28 +131,3 @@ def meaning(look: Look) -> Faults:
 
     if why := model_fault(look.ws.config, is_loaded=look.is_running):
         yield bad("{why}.", why=why)
-
-
-def key(look: Look) -> Faults:
-    """
-    Yield a fault if a file of the workspace contains the key of the model, or a line that sets the variable of it.
-
-    Pictures, vectors and the index are not read.
-    """
-    ws, name = look.ws, look.ws.config.llm.api_key_env
-    key = find_key(name, look.environ).encode("utf-8", "surrogateescape")
-    sets_it = re.compile(rf"^[ \t]*(?:export[ \t]+)?{re.escape(name)}[ \t]*=[ \t]*[\"']?\w".encode(), re.MULTILINE)
-    passed = (ws.paths.attachments, ws.paths.state / "index", ws.paths.vectors)
-    for path, stat in walk(ws.paths.root):
-        if not modes.S_ISREG(stat.st_mode) or stat.st_size > _MOST_BYTES or any(map(path.is_relative_to, passed)):
-            continue
-        data = b""
-        with suppress(OSError):  # the check `rights` reports it
-            data = read_outside(path, _MOST_BYTES)
-        if (len(key) >= _KEY_CHARS and key in data) or (path.parent == ws.paths.root and sets_it.search(data)):
-            yield bad(
-                "the key of the model is in {place}, where backups and readers of the workspace find it; take it out there, `export {name}=KEY` gives it to this shell.",
-                place=ws.paths.relative(path),
-                name=name,
-            )
-            return

@@ -13,7 +13,7 @@ from pathlib import Path
 from shlex import quote, split
 from typing import Final
 
-from ..events import lasting_states, newest_events
+from ..events import newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, MEMORY_LATE, parse_connections, read_state
 from ..storage.clock import from_wire, to_wire, wire_time
@@ -184,18 +184,6 @@ def supervisor(look: Look) -> Faults:
         new=look.version(),
         mend=mend,
     )
-
-
-def port(look: Look) -> Faults:
-    """Yield a fault if the running supervisor can't use the port of `[serve]`."""
-    states = lasting_states(look.ws.paths.log, {"port_refused": "port_open"}) if look.is_running else {}
-    for fields in states.values():
-        yield bad(
-            "there is no HTTP service at {host}:{port} ({why}). In [serve] of recalld.toml set another host or port, or allow_remote.",
-            host=fields.get("host"),
-            port=fields.get("port"),
-            why=fields.get("reason"),
-        )
 
 
 def sources(look: Look) -> Faults:

@@ -25,7 +25,7 @@ from ..storage.clock import fixed_clock, machine_zone
 from ..storage.disk import RealDisk
 from ..storage.errors import BadConfig, NoPermission, SupervisorError, as_supervisor_error, why_refused
 from ..storage.files import Files
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..workspace import Workspace, read_config
 from .check import Check, Finding, Look, bad, odd
@@ -67,13 +67,11 @@ TABLE: Final = (
     Check("index", memory.index, slow=True),
     Check("tasks", model.tasks, advises=True),
     Check("model", model.paused, advises=True),
-    Check("key", model.key, slow=True),
     Check("service", services.units),
     Check("clients", services.clients, slow=True),
     Check("clients", services.hooks),
     Check("sources", services.sources, advises=True),
     Check("supervisor", services.supervisor),
-    Check("supervisor", services.port),
 )
 
 # ── status ───────────────────────────────────────────────────────────────────
@@ -118,34 +116,7 @@ def examine(look: Look, refused: BadConfig | None = None) -> list[Finding]:
         faults = [bad(refused.sentence)] if refused and check.name == "configuration" else _faults(check, look)
         by_check.setdefault(check.name, []).extend(fault for fault in faults if fault.why not in reported)
         reported.update(fault.why for fault in faults)
-    return [
-        replace(finding, check=name)
-        for name, faults in by_check.items()
-        for finding in faults or [Finding("good", Text(_GOOD[name]))]
-    ]
-
-
-#: What a check that finds nothing says.
-_GOOD: Final = {
-    "environment": msgid("what finds memories by meaning can be loaded, or is not wanted."),
-    "configuration": msgid("recalld.toml and the variables are right."),
-    "rights": msgid("all files are this user's, and closed to others."),
-    "links": msgid("no link leads out of the workspace."),
-    "disk": msgid("the workspace is on a disk of this machine, which has room."),
-    "clock": msgid("the clock was not set, and the time zone is chosen."),
-    "format": msgid("this version reads every file."),
-    "status": msgid("the conversation can be read, and nothing that should happen waits."),
-    "files": msgid("no message is lost, and no file damaged."),
-    "long-term file": msgid("there is at most one long-term file."),
-    "index": msgid("the index can be read, and is up to date."),
-    "tasks": msgid("no task and no summary waits."),
-    "model": msgid("the model has no fault that is known, or none is configured."),
-    "key": msgid("the key of the model is in no file of the workspace."),
-    "service": msgid("the service is as this version installs it, or there is none."),
-    "clients": msgid("each connected client starts this recalld with this workspace, or none is connected."),
-    "sources": msgid("each source is read, or none is configured."),
-    "supervisor": msgid("the supervisor responds and is of this version, or none runs."),
-}
+    return [replace(finding, check=name) for name, faults in by_check.items() for finding in faults or [Finding("good", "")]]
 
 
 def opened_anyway(root: Path, environ: Mapping[str, str], now: datetime) -> tuple[Workspace, BadConfig | None]:

@@ -24,7 +24,6 @@ from recalld.supervisor.storage.texts import render
 from recalld.supervisor.summaries.llm_state import note_answer
 from tests.world import WITHOUT_MODEL, World, message_on, talk
 
-KEY = "sk-test-4f9a8b7c6d5e4f3a"
 NOBODY = 65534
 
 
@@ -198,7 +197,7 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
     "a message that nobody writes": (a_message_that_nobody_writes, memory.waiting),
     "a dropped message that nobody takes in": (a_dropped_message_that_nobody_takes_in, memory.waiting),
     "an index that is not brought up to date": (an_index_that_is_not_brought_up_to_date, machine.lasting),
-    "a port that another program uses": (a_port_that_another_program_uses, services.port),
+    "a port that another program uses": (a_port_that_another_program_uses, machine.lasting),
     "a backup that failed": (
         lambda it: keep_last(it.world.ws, LastBackup(it.world.clock(), "/备份", 7, "", "the disk is full")),
         services.last_night,
@@ -213,7 +212,6 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
     ),
     "a hook that was out of time": (a_hook_that_was_out_of_time, services.hooks),
     "an index that is damaged": (an_index_that_is_damaged, memory.index),
-    "a key in a file of variables": (lambda it: it.world.put(".env", f"export OPENAI_API_KEY={KEY}\n".encode()), model.key),
     "a key file that is not there": (a_key_file_that_is_not_there, services.units),
     "a hook of an environment that is gone": (a_hook_of_an_environment_that_is_gone, services.clients),
     "a supervisor that hangs": (a_supervisor_that_hangs, services.supervisor),
@@ -242,7 +240,7 @@ def test_table_finds_nothing_wrong_with_a_sound_workspace(broken: Broken):
     assert [one for one in found if one.state == "bad"] == []
     quick = [one.check for one in examine(broken.look())]
     assert [one.check for one in found if one.check in quick] == quick, "a page leaves out what it has not looked at"
-    assert {one.check for one in found} - {*quick} == {"environment", "index", "key"}
+    assert {one.check for one in found} - {*quick} == {"environment", "index"}
     assert account(broken.look()).is_well
     assert verdict(broken.look())[1]
 

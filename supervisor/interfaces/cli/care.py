@@ -126,7 +126,7 @@ def doctor(
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     render = call.renderer()
     rows = (
-        f"{render(word(finding.state))}  {render(word(finding.check))}  {printable_line(render(finding.why))}"
+        f"{render(word(finding.state))}  {render(word(finding.check))}  {printable_line(render(finding.why))}".rstrip()
         for finding in findings
         if verbose or finding.state != "good"
     )
