@@ -218,7 +218,7 @@ def summarise(
     writing = Writing(Calls(provider, claim.config, claim.log, clock, cancelled, is_asked=task.redo), claim)
     result = delivered(task, provider, clock, lambda: writing.write(task, material()) or NOTHING, writing.calls)
     wrote = writing.calls.answered or result.model  # a server may have swapped the model under its name
-    return replace(result, model=wrote, prompt=writing.version)
+    return replace(result, model=wrote, prompt=writing.version, joined=writing.is_joined and result.status == "done")
 
 
 def answer(

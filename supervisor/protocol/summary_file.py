@@ -20,7 +20,7 @@ from .paths import day_of_name
 MARKER: Final = "<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->"
 SOURCES: Final = "<!-- recalld: made from -->"
 #: What a head has only where there is something to say, in this order.
-_OPTIONAL: Final = ("model", "prompt", "extract", "waits", "enough", "refused", "empty")
+_OPTIONAL: Final = ("model", "prompt", "extract", "waits", "enough", "refused", "empty", "joined")
 _MARKER_LINE: Final = lazy_re(re.escape(MARKER) + "\r?\n")
 _SOURCE: Final = lazy_re(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
 
@@ -53,6 +53,7 @@ class Summary:
         ""  # the model, and the version of its prompts, whose two answers were refused: the extract, or its end, is one
     )
     empty: bool = False
+    joined: bool = False  # code joined the text of a month from the summaries of its days
     kept: str = ""
 
 
@@ -111,7 +112,7 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
     about: dict[str, Any] = {
         name: fields.get(name, "") for name in ("zone", "created", "provider", "model", "prompt", "refused")
     }
-    about |= {name: fields.get(name) == "true" for name in ("extract", "waits", "enough", "empty")}
+    about |= {name: fields.get(name) == "true" for name in ("extract", "waits", "enough", "empty", "joined")}
     if not is_intact and whole and not whole.endswith("\n"):
         whole = f"{whole}\n"  # the marker is on a line of its own
     return Summary(

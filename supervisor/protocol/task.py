@@ -62,6 +62,7 @@ class Task:
     previous: str = ""  # the text of the existing summary, "" when there is none or it is only an extract
     previous_digest: str = ""  # of the existing summary file
     redo: bool = False  # a person requested it
+    apart: bool = False  # the last answer was refused: it is asked for by exchange, or by day
     priority: int = 5  # 0 is first; replies come before summaries
     created_at: str = ""
     attempt: int = 0  # earlier failures of the group
@@ -99,6 +100,7 @@ class Result:
     model: str = ""
     prompt: str = ""
     extract: bool = False
+    joined: bool = False  # code joined the text from summaries of days
     request: str = ""  # of an answer: the look further that it asks for, which its text no longer has
     turns: tuple[dict[str, str], ...] = ()  # with a request: what the model was told, and this answer
     mark: str = ""  # with a request: that of the task
@@ -215,7 +217,7 @@ def _render(record: Task | AskedTask | Result, version: int) -> bytes:
     values = {wire_name(key): value for key, value in asdict(record).items() if value is not None}
     if text := stored(values.get("error", "")):
         values["errorText"] = text
-    for key in ("tooLong", "turns", "mark", "request"):
+    for key in ("tooLong", "joined", "apart", "turns", "mark", "request"):
         if not values.get(key):
             values.pop(key, None)  # a file without it is read by every version
     return render_json({"version": version, **values}) + b"\n"

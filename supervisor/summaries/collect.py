@@ -110,7 +110,7 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
             return False
         reason, text = _judged(stores, result, period, existing, empty=empty), NOTHING if empty else text
     is_answer = not result.extract and reason not in NO_ANSWER and (reason or not empty)
-    if is_answer:
+    if is_answer and (result.usage.get("calls") or not result.joined):  # else code joined it without a call
         note_answer(result.model, reason, stores.use)
     if result.id != task_id(result.group, result.sources, result.attempt, result.previous_digest):
         reason = "refused"  # it names other sources than its task
@@ -136,7 +136,7 @@ def _judged(stores: _Stores, result: Result, period: Period, existing: ExistingS
     if result.extract:
         return reject_form(result.text, archive.summarise_chars)
     continued = existing.text if existing and not (existing.extract or result.redo) else ""
-    material = material_of(stores.memory, period, result.sources, stores.use.config, continued)
+    material = material_of(stores.memory, period, result.sources, stores.use.config, continued, may_copy=result.joined)
     return judge(result.text, material, archive.summarise_chars)
 
 
@@ -153,6 +153,7 @@ def _write(stores: _Stores, result: Result, text: str, period: Period, now: date
         prompt=result.prompt,
         extract=result.extract,
         empty=empty,
+        joined=result.joined,
         kept=before.kept if before else "",
     )
     stores.memory.write_summary(period, summary, version)

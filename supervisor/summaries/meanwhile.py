@@ -82,7 +82,7 @@ def stand_after_refusals(
     text, _ = _read(period, sources if is_changed else late, memory, use.config)
     summary = replace(before, created=to_wire(now), text=text or NOTHING, sources=sources, refused=use.model_version)
     if is_changed:
-        summary = replace(summary, provider=_PROVIDER, model="", prompt="", extract=True)
+        summary = replace(summary, provider=_PROVIDER, model="", prompt="", extract=True, joined=False)
     elif before.text not in before.kept:  # a person's words are kept above
         room = use.config.archive.summarise_chars - len(before.text) - len(_BETWEEN_TEXTS)
         text = _read(period, late, memory, use.config, room)[0] if room > _LEAST_ROOM else ""

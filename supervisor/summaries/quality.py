@@ -31,10 +31,12 @@ _WORD: Final = lazy_re(r"\w")
 #: Telling words of the material from which on an answer is compared with it: for less no model is asked.
 _MIN_TELLING: Final = 16
 #: An answer holds this share of the extract's facts and telling words at least: of a month's more, since a small model tells of
-#: some of its days and leaves out the others; less where its length is bounded.
+#: some of its days and leaves out the others; less where its length is bounded; of what code joined from summaries of days
+#: nearly all, since the extract of the messages repeats no fault of theirs.
 _HELD_SHARE: Final = 0.3
 _HELD_OF_MONTH: Final = 0.35
 _HELD_BOUNDED: Final = 0.2
+_HELD_JOINED: Final = 0.8
 #: A bullet of an extract, with the time of its message: a quoted message may end in any way.
 _STAMP: Final = lazy_re(r"(?m)^- \d\d[:-]\d\d ")
 #: A copy: at least so many characters, this share of the material, and of its runs of twelve so many are in the material, or in
@@ -64,6 +66,7 @@ class Material:
     language: Language | None = None
     days: tuple[str, ...] = ()  # the summaries of its days, where it is a month; they are in what was said, too
     is_bounded: bool = False  # its answer has a limit far below it, as that of a session: it says less, and may copy
+    may_copy: bool = False  # its answer was joined by code from texts that are part of it
 
     @cached_property
     def text(self) -> str:
@@ -245,7 +248,7 @@ def says_less(text: str, material: Material) -> bool:
     if material.is_bounded:
         return held < (max(1, _HELD_BOUNDED * wanted) if material.says_enough else min(1, wanted))
     is_month = len({day for day, _ in material.parts if day}) > 1
-    share = _HELD_OF_MONTH if is_month else _HELD_SHARE
+    share = _HELD_JOINED if material.may_copy else _HELD_OF_MONTH if is_month else _HELD_SHARE
     return held < share * wanted
 
 
@@ -265,7 +268,7 @@ def _pairs(word: str) -> list[str]:
 def is_copy(text: str, material: Material) -> bool:
     """Return whether the text is mostly what the material or the summaries of its days say, word for word, hardly shorter."""
     bare = _bare(text)
-    if len(bare) < _COPY_CHARS or material.is_bounded or not material.says_enough:
+    if len(bare) < _COPY_CHARS or material.is_bounded or material.may_copy or not material.says_enough:
         return False
     days = [_bare("\n".join(material.days))] if len(material.days) >= _MANY_DAYS else []
     return any(_copies(bare, whole) for whole in (material.bare, *days))

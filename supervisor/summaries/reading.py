@@ -73,9 +73,19 @@ def quotes_all(text: str, texts: Iterable[str]) -> bool:
 
 
 def material_of(
-    memory: MemoryFolder, period: Period, sources: Iterable[Source], config: Config, previous: str = ""
+    memory: MemoryFolder,
+    period: Period,
+    sources: Iterable[Source],
+    config: Config,
+    previous: str = "",
+    *,
+    may_copy: bool = False,
 ) -> Material:
-    """Return what an answer about the period, which may continue the *previous* text, is judged against."""
+    """
+    Return what an answer about the period, which may continue the *previous* text, is judged against.
+
+    One that code joined from the summaries of days *may copy*.
+    """
     zone = config.archive.zone
     blocks = blocks_of(memory, (source.name for source in sources), zone)
     texts: list[tuple[date | None, str]] = [(local_day(block.created_at, zone), block.text) for block in blocks]
@@ -97,6 +107,7 @@ def material_of(
         extract=extract_of(blocks, period, config),
         language=whole if len(languages) == 1 else None,
         days=of_days,
+        may_copy=may_copy,
     )
 
 

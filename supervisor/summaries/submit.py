@@ -27,7 +27,7 @@ from ..storage.errors import BadRequest
 from ..storage.texts import Text
 from .llm_state import MAX_QUEUED, ModelUse, calls_left, calls_needed, summary_writer
 from .meanwhile import stands_alone
-from .schedule import TWICE, SummaryJob, due_summaries, files_by_period, is_due, not_pruned, summary_job
+from .schedule import TWICE, SummaryJob, due_summaries, files_by_period, is_due, not_pruned, refused_mark, summary_job
 
 
 def submit_due(now: datetime, *, history: HistoryStore, journal: SeenJournal, memory: MemoryFolder, use: ModelUse) -> int:
@@ -159,15 +159,21 @@ def _mark(ready: Iterable[SummaryJob], history: HistoryStore, journal: SeenJourn
 
 
 def _submit(ready: Sequence[SummaryJob], failures: Mapping[str, Failure], now: datetime, use: ModelUse) -> int:
-    tasks = [_task_of(job, failures.get(job.period.group), now, use.config.archive.timezone) for job in ready]
+    tasks = []
+    for job in ready:
+        failure = failures.get(job.period.group)
+        is_apart = failure is not None and failure.refused == refused_mark(use.model_version, job.sources)
+        tasks.append(_task_of(job, failure, now, use.config.archive.timezone, apart=is_apart))
     submitted = [task for task in tasks if use.task_queue.submit(task)]
     if submitted:
         use.events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
     return len(submitted)
 
 
-def _task_of(job: SummaryJob, failure: Failure | None, now: datetime, timezone: str, *, redo: bool = False) -> Task:
-    """Return the task of the job, after the last *failure* of its group."""
+def _task_of(
+    job: SummaryJob, failure: Failure | None, now: datetime, timezone: str, *, redo: bool = False, apart: bool = False
+) -> Task:
+    """Return the task of the job, after the last *failure* of its group; *apart* asks in another way, after a refusal."""
     attempt = failure.attempts if failure else 0
     return Task(
         id=task_id(job.period.group, job.sources, attempt, job.previous_digest),
@@ -180,6 +186,7 @@ def _task_of(job: SummaryJob, failure: Failure | None, now: datetime, timezone: 
         previous=job.previous,
         previous_digest=job.previous_digest,
         redo=redo,
+        apart=apart,
         created_at=to_wire(now),
         attempt=attempt,
     )

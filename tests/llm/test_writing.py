@@ -22,6 +22,11 @@ def shop(tmp_path, server):
     return ServedWorld(tmp_path / "工作区", server)
 
 
+def numbered(number, _prompt):
+    """A model that counts its answers."""
+    return Act(text=f"## 第 {number} 次\n\n已读到这里，端口 8443，备份在 /srv/backup。")
+
+
 def material_of(prompt):
     """The text between the last two fences."""
     return re.findall(r"^(`{3,})\n(.*?)\n\1$", prompt, re.DOTALL | re.MULTILINE)[-1][1]
@@ -62,6 +67,50 @@ def test_prompts_are_turns_that_never_change_before_the_material(shop):
     assert first[:-1] == second[:-1]  # a server keeps what it has read of them
     assert not any("{" in turn["content"] for turn in first)
     assert "无需记录" not in str(first)
+
+
+def test_worker_asks_for_a_day_by_exchange_after_a_failure(shop):
+    long = "把 nginx 的配置备份一下，放在 /srv/backup，再看看证书还有几天到期，到期之前提醒我续签，顺便把端口改成 8443。" * 3
+    english = "Please renew the certificate before Friday and tell me the new port, and write both into the notes. " * 3
+    shop.submit_task(
+        "day-2026-01-15", shop.day("2026-01-15", (long, "好的", english, "Done."), minutes=11), attempt=1, apart=True
+    )
+    shop.server.script = numbered
+
+    result = shop.do()
+
+    assert [line for line in result.text.splitlines() if line.startswith("#")] == ["## 第 1 次", "## 第 2 次"]
+    systems = [body["messages"][0]["content"] for body in shop.server.seen.bodies]
+    assert ["你为一个陪伴" in systems[0], "You keep the memory" in systems[1]] == [True, True]
+    assert "09:00 user" in shop.server.seen.prompts[0]
+    assert "nginx" not in shop.server.seen.prompts[1]
+
+
+@pytest.mark.parametrize("previous", ["房租 3,200。", "The rent is 3,200."], ids=["zh", "en"])
+def test_worker_puts_what_is_new_below_the_text_that_it_continues(shop, previous):
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK), attempt=1, apart=True, previous=previous)
+
+    assert shop.do().text == f"{previous}\n\n{TEXT}"
+    assert previous not in shop.server.seen.prompts[0]
+
+
+def test_worker_joins_a_month_of_its_days_by_code_after_a_failure(shop):
+    daily = shop.daily("2025-12-03", "备份改到凌晨 4:15，放在 /srv/backup。")
+    other = shop.daily("2025-12-09", "用户对青霉素过敏，约了 12 月 20 日体检。")
+    source = shop.day("2025-12-03", TALK[:1])
+    shop.submit_task("month-2025-12", source, material=(daily, other), attempt=1, apart=True)
+
+    result = shop.do()
+
+    assert (result.joined, result.extract, shop.server.seen.calls) == (True, False, 0)
+    assert result.text == "- 备份改到凌晨 4:15，放在 /srv/backup。\n- 用户对青霉素过敏，约了 12 月 20 日体检。"
+
+
+def test_worker_asks_for_no_more_days_of_a_month_than_three_are_refused(shop):
+    shop.submit_task("month-2025-12", *(shop.day(f"2025-12-{n:02}", TALK) for n in range(1, 21)), attempt=1, apart=True)
+    shop.server.play(Act(text="抱歉，我无法协助处理该请求。"), Act(text="I'm sorry, I can't help with that."))
+    result = shop.do()
+    assert (result.status, result.reason, shop.server.seen.calls) == ("failed", "refused", 3)
 
 
 @pytest.mark.parametrize(("configured", "at_once"), [("", 1), ("concurrency = 2", 2), ("concurrency = 1", 1)])

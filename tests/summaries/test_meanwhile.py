@@ -90,7 +90,7 @@ def late_file_refused(world: World) -> None:
 
 def test_extract_of_a_late_file_stands_below_the_models_text(world):
     late_file_refused(world)
-    assert [bool(task.previous) for task, _ in world.model.requests] == [True, True]
+    assert [(task.apart, bool(task.previous)) for task, _ in world.model.requests] == [(False, True), (True, True)]
     text = world.summary("2026-01-10")
     assert text.index("关于 nginx 的话") < text.index("3,400")
     assert "model: qwen-test" in head(world, "2026-01-10")
