@@ -29,10 +29,10 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_252, goal=2_300),
     Room("supervisor/storage", most=2_133, goal=1_900),
-    Room("supervisor/protocol", most=4_544, goal=4_100),
+    Room("supervisor/protocol", most=4_547, goal=4_100),
     Room("supervisor/archive", most=3_853, goal=3_900),
     Room("supervisor/extracts", most=722, goal=950),
-    Room("supervisor/summaries", most=1_797, goal=1_850),
+    Room("supervisor/summaries", most=1_819, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_261, goal=8_000),
     Room("supervisor/longterm", most=993, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_397, goal=2_300),
@@ -53,14 +53,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_477, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=1_996,
+        most=2_073,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_918, goal=48_000)
+ALL: Final = Room("all", most=50_020, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=47_924, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_973, goal=48_000)
 
 
 def _lines(path: Path) -> int:
