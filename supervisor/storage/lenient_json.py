@@ -37,11 +37,8 @@ _SIGNS: Final = lazy_re(r"[\s\[\]{},:;.，；、。：“”‘’\"'\ufeff]*")
 _WRAPPER: Final = lazy_re(r'\s*\{\s*"(?:messages|history|conversation)"\s*:\s*\[\s*')
 #: Bytes that are no UTF-8, as "surrogateescape" decodes them.
 _BROKEN: Final = lazy_re(r"[\udc80-\udcff]")
-#: Characters in which a value is looked for first; the longest piece of JSON that may look complete before it is.
-_WINDOW: Final = 1024
-_TOKEN: Final = 16
-#: How many times its own length may be read in vain while the next object is looked for.
-_TRIES: Final = 16
+#: How often an object that is no message may be read behind a fault: each may take as long as all the rest.
+_TRIES: Final = 2_000
 
 
 def parse_json(data: bytes) -> Any:
@@ -111,7 +108,7 @@ def recover(data: bytes) -> Recovered:
     Return the complete elements of a JSON array, before and after each place where *data* is damaged; never raises.
 
     After the first fault only objects count, and the first one after each fault only if it has a role, since a part of a
-    broken message is an object too. The time is proportional to the size: what was tried in vain too often is unread.
+    broken message is an object too. What is behind too many of these is unread.
     """
     encoding = encoding_of(data)
     if encoding.startswith("UTF-16"):
@@ -127,15 +124,15 @@ def _recovered(text: str) -> Recovered:
     # where what is not read begins, and where the next object is looked for
     at = _take(text, 0, recovered, _FIRST)
     start = at = _take(text, at, recovered, _NEXT) if at else 0
-    fuel = _TRIES * len(text)
-    while (begin := _OBJECT.search(text, at)) and fuel > 0:
-        element, end, cost = _tried(text, begin.start())
+    tries = 0
+    while (begin := _OBJECT.search(text, at)) and tries < _TRIES:
+        element, end = _value(text, begin.start())
         if isinstance(element, dict) and isinstance(element.get("role"), str):
             _keep_unread(recovered, text[start : begin.start()])
             recovered.elements.append(element)
             start = at = _take(text, end, recovered, _NEXT_OBJECT)
         else:
-            fuel -= max(cost, _WINDOW // 2) if element is _NOTHING else cost
+            tries += 1
             at = begin.start() + 1
     _keep_unread(recovered, text[start:])
     return recovered
@@ -144,7 +141,7 @@ def _recovered(text: str) -> Recovered:
 def _take(text: str, at: int, recovered: Recovered, before: re.Pattern[str]) -> int:
     """Take the values that follow at *at*, *before* before each, and return where they end."""
     while begin := before.match(text, at):
-        element, end, _ = _tried(text, begin.end())
+        element, end = _value(text, begin.end())
         if element is _NOTHING:
             break
         recovered.elements.append(element)
@@ -152,28 +149,13 @@ def _take(text: str, at: int, recovered: Recovered, before: re.Pattern[str]) -> 
     return at
 
 
-def _tried(text: str, at: int) -> tuple[Any, int, int]:
-    """
-    Return the JSON value at *at*, its end, and how many characters it took to know it; `_NOTHING` if there is none.
-
-    It is looked for in windows that grow, since an error of json counts the lines of all that it was given.
-    """
-    size = _WINDOW
-    while True:
-        window = text[at : at + size]
-        is_last = at + size >= len(text)
-        try:
-            element, end = _DECODER.raw_decode(window)
-        except json.JSONDecodeError as error:
-            if is_last or (error.pos < size - _TOKEN and not error.msg.startswith("Unterminated")):
-                return _NOTHING, at, len(window) if is_last else error.pos + 1
-        except (ValueError, RecursionError):
-            return _NOTHING, at, len(text)
-        else:
-            if is_last or end < size:
-                is_sound = not is_deeper(element, DEEPEST) and not _BROKEN.search(text, at, at + end)
-                return element if is_sound else _NOTHING, at + end, end
-        size *= 8
+def _value(text: str, at: int) -> tuple[Any, int]:
+    """Return the JSON value at *at*, and its end; `_NOTHING` if there is none, or one that is no sound part of a history."""
+    try:
+        element, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return _NOTHING, at
+    return (_NOTHING if is_deeper(element, DEEPEST) or _BROKEN.search(text, at, end) else element), end
 
 
 def _keep_unread(recovered: Recovered, piece: str) -> None:
