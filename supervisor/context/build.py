@@ -169,7 +169,6 @@ def memory_block(
         line_chars=recall.line_chars,
         max_chars=recall.max_injected_chars,
         citations=not is_brief and (recall.citations == "on" or (recall.citations == "auto" and may_cite)),
-        note=recall.note,
         today=now.astimezone(config.archive.zone).date(),
         names=audience.sees_all,
         hide=redactor(request, result.terms, [*hits, *(Hit(hit, 0.0) for hit in pinned)], language, config.privacy),

@@ -112,7 +112,7 @@ class MemoryBlock:
         is_line = limits.hit == "line"  # 003, to the letter
         has_room = limits.tokens >= _LEAST_DATED and (not limits.max_chars or limits.max_chars >= _LEAST_DATED_CHARS)
         today = limits.today if has_room and not is_line else None
-        self._head = render.head(limits.language, note=limits.note and not is_line, today=today)
+        self._head = render.head(limits.language, note=not is_line, today=today)
         self._size = _Size(token_cost(self._head), len(self._head))
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they were added
         self._is_closed = False

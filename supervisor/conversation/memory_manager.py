@@ -242,7 +242,7 @@ class MemoryManager:
 
     def _note(self, failure: NoSummary) -> None:
         with self._lock:
-            self._failure = self._failure.again(self._clock(), self._config.archive.backoff)
+            self._failure = self._failure.again(self._clock())
         self._emit("conversation_failed", reason=failure.reason, attempts=self._failure.attempts)
 
     def _writer(self, model: Model, text: str) -> SummaryWriter:

@@ -354,7 +354,7 @@ class SessionLines:
         return written
 
     def _note_failure(self, session: str, progress: Progress, error: NoSummary, now: datetime) -> None:
-        failure = progress.failure.again(now, self._config.archive.backoff)
+        failure = progress.failure.again(now)
         self._files.keep(session, replace(progress, failure=failure))
         self._events.emit("conversation_failed", reason=error.reason, attempts=failure.attempts)
 

@@ -98,7 +98,6 @@ def opening(
         max_hits=0,
         line_chars=ws.config.recall.line_chars,
         citations=ws.config.recall.citations != "off",
-        note=ws.config.recall.note,
         today=ws.today(memory.caller.clock()),
         hide=redactor(Asked(""), (), (), language, ws.config.privacy),
         language=language,

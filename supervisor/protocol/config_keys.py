@@ -17,7 +17,7 @@ from ..storage.clock import find_zone
 from ..storage.texts import Text, msgid
 from .connections import TakenSource, take
 from .paths import QUIET_HOURS
-from .settings import choice, duration, durations, flag, names, number, patterns, text
+from .settings import choice, duration, flag, names, number, patterns, text
 
 #: What texts may be: the pattern that they match as a whole, and that for people.
 _LINE: Final = (r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", msgid("a text on one line"))
@@ -68,9 +68,6 @@ class Archive:
     unarchived_limit: int = number(100, "An archive run starts when more messages than this are not written yet.")
     interval: timedelta = duration("6h", "A run starts when the oldest unwritten message has waited this long.", least="1s")
     exchange_wait: timedelta = duration("10m", "A question younger than this is not archived before its answer.")
-    backoff: tuple[timedelta, ...] = durations(
-        ["10m", "30m", "2h", "6h", "12h"], "The wait after the first, second, … failure of a group or of the provider."
-    )
     keep_newest: int = number(20, "This many of the newest messages are never removed from history.json.")
     future_limit: timedelta = duration("1d", "A createdAt further in the future than this is not believed.")
     slug: Literal["ascii", "hanzi"] = choice(
@@ -124,10 +121,6 @@ class Recall:
     projects: Literal["prefer", "only", "all"] = choice(
         "prefer only all", "Messages of other projects. prefer: if they answer much better; only: never; all: always."
     )
-    worktrees: Literal["together", "apart"] = choice(
-        "together apart", "The worktrees of a git repository. together: they are one project; apart: each is its own."
-    )
-    note: bool = flag(True, "Begin the memory block with a line that says that it has no instructions; not with `line`.")
 
 
 @dataclass(frozen=True, slots=True)

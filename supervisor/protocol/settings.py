@@ -102,24 +102,19 @@ def duration(default: str, meaning: str, *, least: str = "0s") -> timedelta:
     return made_key(default, meaning, allowed, _only(lambda value: read_duration(value) >= read_duration(least), read_duration))
 
 
-def durations(default: list[str], meaning: str) -> tuple[timedelta, ...]:
-    """Return a key that holds a list of one or more times."""
-    return _many(default, meaning, Text('a list of times, such as ["10m", "30m", "2h"]'), read_duration, least=1)
-
-
 def names(meaning: str) -> tuple[str, ...]:
     """Return a key that holds a list of names of sessions."""
-    return _many([], meaning, Text("a list of names of sessions"), _only(lambda value: isinstance(value, str) and value))
+    return _many(meaning, Text("a list of names of sessions"), _only(lambda value: isinstance(value, str) and value))
 
 
 def patterns(meaning: str) -> tuple[str, ...]:
     """Return a key that holds a list of regular expressions."""
-    return _many([], meaning, Text("a list of regular expressions, in Python's spelling"), _read_pattern)
+    return _many(meaning, Text("a list of regular expressions, in Python's spelling"), _read_pattern)
 
 
-def _many(default: list[str], meaning: str, allowed: str, read: Callable[[Any], T], *, least: int = 0) -> tuple[T, ...]:
-    is_list = lambda value: isinstance(value, list) and len(value) >= least  # noqa: E731
-    return made_key(default, meaning, allowed, _only(is_list, lambda value: tuple(map(read, value))))
+def _many(meaning: str, allowed: str, read: Callable[[Any], T]) -> tuple[T, ...]:
+    every = _only(lambda value: isinstance(value, list), lambda value: tuple(map(read, value)))
+    return made_key([], meaning, allowed, every)
 
 
 def _only(is_allowed: Callable[[Any], object], convert: Callable[[Any], T] = lambda value: value) -> Callable[[Any], T]:

@@ -175,7 +175,7 @@ def _fail(stores: _Stores, result: Result, period: Period, reason: Reason, now: 
         if before.startswith(refused) and _stands_as_it_is(stores, result, period, reason, now):
             use.events.emit("summary_failed", group=result.group, reason=reason, attempts=result.attempt + 1)
             return
-    failure = Backoff(result.attempt).again(now, use.config.archive.backoff)
+    failure = Backoff(result.attempt).again(now)
     if (last and last.attempts >= failure.attempts) or failure.next_at is None:
         return
     use.task_queue.fail(result.group, Failure(failure.attempts, now, failure.next_at, reason, refused))

@@ -183,10 +183,10 @@ def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) 
     started = from_wire(result.started_at) if result.started_at else None
     if result.reason == "provider":
         retry_after = timedelta(seconds=result.retry_after_s)
-        after = after_call(used, started, now, use.config.archive.backoff, result.error, retry_after)
+        after = after_call(used, started, now, result.error, retry_after)
         return replace(after, server=use.endpoint.server, key=use.endpoint.key)
     is_answer = result.status == "done" or result.reason not in NO_ANSWER
-    return after_call(used, started, now, use.config.archive.backoff) if is_answer else used
+    return after_call(used, started, now) if is_answer else used
 
 
 def calls_today(now: datetime, use: ModelUse) -> int:

@@ -35,6 +35,8 @@ _MARK_DIGITS: Final = 12
 TWICE: Final = "-twice"
 #: The wait between tries after more failures than there are waits.
 BACKLOG_INTERVAL: Final = timedelta(days=1)
+#: The waits after the first failures of a group or of the model.
+_WAITS: Final = tuple(timedelta(minutes=minutes) for minutes in (10, 30, 120, 360, 720))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,15 +266,15 @@ class Backoff:
     failed_at: datetime | None = None
     next_at: datetime | None = None
 
-    def again(self, now: datetime, waits: Sequence[timedelta], least: timedelta = timedelta()) -> Self:
+    def again(self, now: datetime, least: timedelta = timedelta()) -> Self:
         """
-        Return the state after one more failure, at *now*; *waits* are those after the first failures, and *least* is the least.
+        Return the state after one more failure, at *now*; the wait after it is *least* at least.
 
-        >>> third = Backoff(2).again(datetime(2026, 1, 31), [timedelta(minutes=10), timedelta(minutes=30)])
-        >>> third.attempts, str(third.next_at)
-        (3, '2026-02-01 00:00:00')
+        >>> sixth = Backoff(5).again(datetime(2026, 1, 31))
+        >>> sixth.attempts, str(sixth.next_at)
+        (6, '2026-02-01 00:00:00')
         """
-        wait = waits[self.attempts] if 0 <= self.attempts < len(waits) else BACKLOG_INTERVAL
+        wait = _WAITS[self.attempts] if 0 <= self.attempts < len(_WAITS) else BACKLOG_INTERVAL
         return replace(self, attempts=self.attempts + 1, failed_at=now, next_at=now + max(wait, least))
 
     def is_over(self, now: datetime) -> bool:
@@ -352,7 +354,6 @@ def after_call(
     state: ProviderState,
     started_at: datetime | None,
     now: datetime,
-    waits: Sequence[timedelta],
     fault: str | None = None,
     retry_after: timedelta = timedelta(),
 ) -> ProviderState:
@@ -366,7 +367,7 @@ def after_call(
         return state
     if fault is None:
         return without_fault(state)
-    return replace(state.again(now, waits, retry_after), reason=fault)
+    return replace(state.again(now, retry_after), reason=fault)
 
 
 def without_fault(state: ProviderState) -> ProviderState:

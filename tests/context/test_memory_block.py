@@ -15,7 +15,7 @@ from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.text.llm_input import estimate_tokens
 from tests.context.passages import ATTACKS, HITS, TERMS, TEXTS, hit
 
-ZH = BlockLimits(tokens=2048, max_hits=15, line_chars=300, note=True, language="zh")
+ZH = BlockLimits(tokens=2048, max_hits=15, line_chars=300, language="zh")
 DAY = "（周三）"
 LIMITS = st.builds(
     BlockLimits,
@@ -23,7 +23,6 @@ LIMITS = st.builds(
     max_hits=st.integers(0, 4),
     hit=st.sampled_from(("file", "line")),
     line_chars=st.sampled_from((0, 20, 60, 300)),
-    note=st.just(True),
     max_chars=st.sampled_from((0, 0, 100, 200, 700)),
     citations=st.booleans(),
     today=st.sampled_from((None, date(2026, 11, 28))),

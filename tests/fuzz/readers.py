@@ -195,7 +195,7 @@ def failure(data: bytes) -> None:
     ws = _workspace(f"worker/failed/{TASK.group}.json", data)
     for found in ws.failures().values():
         is_due(found.failed_at, found.next_at, NOW)
-        Backoff(found.attempts).again(NOW, ws.config.archive.backoff)
+        Backoff(found.attempts).again(NOW)
     summary_writer(ws.memory, ws.model_use)
 
 

@@ -48,7 +48,6 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
         language = "zh"
         [archive]
         timezone = "Asia/Shanghai"  # 上海
-        backoff = ["1s", 90]
         interval = 30
         [recall]
         meaning = 2
@@ -62,7 +61,6 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
     config = load(toml.encode(), {})
     assert config.language == "zh"
     assert config.archive.zone.key == "Asia/Shanghai"
-    assert config.archive.backoff == (timedelta(seconds=1), timedelta(seconds=90))
     assert config.archive.interval == timedelta(seconds=30)
     assert (config.recall.meaning, config.recall.hit, config.recall.citations) == (2.0, "line", "off")
     assert (config.history.soft_cap, config.history.hard_cap) == (100, 100)  # a pair in order
@@ -73,7 +71,7 @@ def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
 def test_load_prefers_environment_variables_to_the_file() -> None:
     environ = {
         "RECALLD_RECALL_MAX_HITS": "0",
-        "RECALLD_ARCHIVE_BACKOFF": "10s, 20s",
+        "RECALLD_SOURCES_SESSIONS": "work-*, home",
         "RECALLD_CONTEXT_SAY_NOTHING": "Yes",
         "RECALLD_LANGUAGE": "en",
         "RECALLD_LLM_BASE_URL": "",
@@ -84,7 +82,7 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     }
     config = load(b'language = "zh"\n[recall]\nmax_hits = 9\n[llm]\nbase_url = "http://127.0.0.1:1/v1"', environ)
     assert config.recall.max_hits == 0
-    assert config.archive.backoff == (timedelta(seconds=10), timedelta(seconds=20))
+    assert config.sources.sessions == ("work-*", "home")
     assert config.context.say_nothing is True
     assert config.language == "en"
     assert (config.llm.base_url, config.llm.temperature) == ("", 0.0)
@@ -115,8 +113,7 @@ REFUSED = {
     "[llm]\ntemperature = 2.01": ("llm.temperature", "from 0 to 2"),
     "[recall]\nmeaning = nan": ("recall.meaning", "nan"),
     "[archive]\ninterval = '5000d'": ("archive.interval", "'5000d'"),
-    "[archive]\nbackoff = []": ("archive.backoff", "a list of times"),
-    "[archive]\nbackoff = ['10m', '半小时']": ("archive.backoff", "'半小时'"),
+    "[sources]\nsessions = ['work', 1]": ("sources.sessions", "a list of names"),
     "[archive]\ntimezone = 'Asia/Shanghia'": ("archive.timezone", "'Asia/Shanghai'"),
     "[archive]\ntimezone = '/etc/localtime'": ("archive.timezone", "IANA"),
     "[history]\nsoft_cap = 301": ("history.soft_cap", "301 is more than history.hard_cap, which is 300"),
@@ -151,7 +148,6 @@ def test_load_refuses_bad_toml_naming_key_value_and_allowed_values(toml: str, sa
         ("RECALLD_RECALL_MAX_HITS", "五", "'五' is not allowed, give a whole number"),
         ("RECALLD_RECALL_MAX_HITS", "", "'' is not allowed"),
         ("RECALLD_PRIVACY_PERSONAL", "也许", "'也许' is not allowed, give true or false"),
-        ("RECALLD_ARCHIVE_BACKOFF", ",", "a list of times"),
         ("RECALLD_LLM_MODEL", "\udc80", "a text on one line"),
     ],
 )

@@ -17,7 +17,7 @@ from recalld.supervisor.operations.assistant import opening
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import Config, literal
 from recalld.supervisor.protocol.settings import dotted, keys
-from tests.world import ZONE, World, at, message, message_on, talk, unreachable
+from tests.world import ZONE, World, at, message, talk
 
 ROOT = Path(__file__).parents[2]
 NOW = at("2026-01-31T10:00")
@@ -52,21 +52,6 @@ def why_due_with_three_messages(world: World) -> str | None:
     world.write(talk("2026-01-31T08:00", 3))
     world.intake()
     return world.why_due()
-
-
-def fail_a_summary(world: World) -> None:
-    world.model.script = unreachable
-    world.write([message_on("2026-01-10")])
-    world.round("all")
-    assert world.work() == 1
-    world.round("all")
-
-
-def wait_after_a_failure(world: World) -> float:
-    """Minutes between a failure and the next try."""
-    fail_a_summary(world)
-    (failure,) = world.ws.failures().values()
-    return round((failure.next_at - failure.failed_at).total_seconds() / 60, 1)
 
 
 # ── recall and context ───────────────────────────────────────────────────────
@@ -156,7 +141,6 @@ def pruned_files_left(world: World) -> int:
 #: By key: what is observed for two values of it, or more.
 EFFECTS = {
     "archive.interval": Effect(why_due_with_three_messages, {"1h": "interval", "6h": None}),
-    "archive.backoff": Effect(wait_after_a_failure, {("10m",): 10, ("1h", "2h"): 60}),
     "archive.slug": Effect(dated_file, {"ascii": "2026-01-30-huasheng-guomin.md", "hanzi": "2026-01-30-花生-过敏.md"}),
     "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "none"}),
     "recall.max_keywords": Effect(lambda world: len(world.search("nginx cloudflare certificate rollback").terms), {0: 4, 2: 2}),

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, covered
-from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.paths import Period, summary_period
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.summaries.schedule import (
@@ -60,7 +59,7 @@ def test_due_summaries_never_reads_a_month_from_a_day_extract():
 
 def test_after_call_counts_concurrent_faults_as_one():
     def failed(state: ProviderState, now: datetime, started: datetime) -> ProviderState:
-        return after_call(state, started, now, Config().archive.backoff, "连不上", timedelta())
+        return after_call(state, started, now, "连不上", timedelta())
 
     state, later, second = failed(ProviderState(), NOON, NOON), NOON + timedelta(seconds=9), timedelta(seconds=1)
     assert failed(state, later, NOON - 30 * second) == state
