@@ -35,8 +35,7 @@ _MARK_DIGITS: Final = 12
 TWICE: Final = "-twice"
 #: The wait between tries after more failures than there are waits.
 BACKLOG_INTERVAL: Final = timedelta(days=1)
-#: The waits after the first failures of a group or of the model.
-_WAITS: Final = tuple(timedelta(minutes=minutes) for minutes in (10, 30, 120, 360, 720))
+_WAITS: Final = tuple(timedelta(minutes=minutes) for minutes in (10, 30, 120, 360, 720))  # after the first failures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
