@@ -2,7 +2,7 @@
 Build a turn: what is put before the assistant, and the receipt of it (recall.md; docs/reference/protocol.md, 7).
 
 `read_input` reads the question, the caller runs recall for it, `inject` and `context` build the blocks. A file that can't be
-read does not cost the turn: it is left out, and an event reports it. `memory_block` decides which hits fit the block,
+read does not cost the turn, unless it has the question: an event reports it. `memory_block` decides which hits fit the block,
 `history_window` which messages do.
 """
 
@@ -98,11 +98,9 @@ def read_input(
     zone: tzinfo,
     events: Events,
 ) -> Asked:
-    """Return the input and the conversation before it: *question*, asked in *chat*, or the open inputs of inbox.json."""
+    """Return the input and what was said before it: *question*, asked in *chat*, or those of inbox.json; BadFile for that."""
     messages: History = attempt("history", partial(history.read, _PATIENCE_S), (), paths, events)
-    inbox: tuple[Message, ...] = ()
-    if question is None:
-        inbox = attempt("inbox", lambda: _read_inbox(files, paths, zone), (), paths, events)
+    inbox = _read_inbox(files, paths, zone) if question is None else ()
     return resolve_input(question, groups.mark(inbox, now, are_asking=True), groups.mark(messages, now), chat)
 
 

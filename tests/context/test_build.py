@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recalld.supervisor.index.hit import Hit, SearchResult
+from recalld.supervisor.storage.errors import BadFile
 from tests.context.passages import HITS, TERMS, hit
 from tests.world import message, talk
 
@@ -72,16 +73,16 @@ def test_history_block_shows_no_half_of_a_call_of_a_tool(world):
 
 
 def test_context_reports_a_lasting_fault_once_until_it_changes(world):
-    inbox = world.root / "inbox.json"
     for data in (b"[{", b"[{", b"[{", b"[]", b"[]", b"[{", b"[{"):
-        inbox.write_bytes(data)
+        world.write(data)
+        world.context("备份在哪？", SearchResult())
+    assert [name for name, _ in world.events.all] == ["degraded", "recovered", "degraded"]
+
+
+def test_context_says_that_the_inbox_with_its_question_cannot_be_read(world):
+    world.put("inbox.json", '[{"text": "备份在哪？"')
+    with pytest.raises(BadFile, match=r"inbox\.json can't be read: it is not JSON"):
         world.context(None, SearchResult())
-    names = [name for name, _ in world.events.all]
-    assert names == ["degraded", "recovered", "degraded"]
-    world.write(b"{")  # another thing, which is told beside it
-    for _ in range(2):
-        world.context(None, SearchResult())
-    assert ["history.json" in str(fields) for _, fields in world.events.all[3:]] == [True]
 
 
 def test_context_has_no_memory_of_an_invalid_search_and_says_so_once(world):
