@@ -33,7 +33,7 @@ from .storage.errors import (
     as_supervisor_error,
     from_os_error,
 )
-from .storage.texts import msgid
+from .storage.texts import Text, msgid, restored, stored
 from .text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "backend_failed": msgid("memories can't be found by meaning; their words alone are searched"),
     "backend_back": msgid("memories are found by meaning again"),
     "clock_jump": msgid("the clock was set; no step that goes by age begins for a while"),
-    "degraded": msgid("the disk or the system refuses; recalld waits and tries again"),
+    "degraded": msgid("a step is refused; recalld waits and tries it again"),
     "recovered": msgid("nothing is refused any more"),
     "port_refused": msgid("the port of [serve] can't be used, or its host needs allow_remote; it is tried again"),
     "port_open": msgid("the supervisor answers over HTTP"),
@@ -175,7 +175,8 @@ class Events:
                 self._rotate(now)
             before, self._unwritable = self._unwritable, ""
             try:
-                _add_line(self._path, json.dumps(entry, ensure_ascii=True).encode())
+                texts = {name: kept for name, value in fields.items() if (kept := stored(value))}
+                _add_line(self._path, json.dumps({**entry, **({"texts": texts} if texts else {})}, ensure_ascii=True).encode())
             except OSError as error:
                 self._unwritable = str(from_os_error(error, self._path))
             if self._report:
@@ -203,16 +204,16 @@ class Events:
         """
         with self._lock:
             self._faults[key] = tuple(errors)
-            sentences: dict[str, dict[str, str]] = {event: {} for event in _FAULTS}
+            sentences: dict[str, dict[str, Text]] = {event: {} for event in _FAULTS}
             for error in sorted(itertools.chain.from_iterable(self._faults.values()), key=str):
                 fault = str(error)
                 if isinstance(error, StorageError) or (isinstance(error, NoPermission) and "/worker/" in str(error.path)):
                     fault = error.why
-                sentences["error" if isinstance(error, InternalError) else "degraded"].setdefault(fault, str(error))
+                sentences["error" if isinstance(error, InternalError) else "degraded"].setdefault(fault, error.sentence)
             for event, cleared in _FAULTS.items():
                 faults = frozenset(sentences[event])
                 if faults not in self._reported.get(event, ()):
-                    self.transition(event, faults, cleared=cleared, why="; ".join(sentences[event].values()))
+                    self.transition(event, faults, cleared=cleared, why=Text("{reason}", reason=[*sentences[event].values()]))
                 self._reported[event] = self._reported.get(event, frozenset()) | {faults} if faults else frozenset()
 
     def _rotate(self, now: datetime) -> None:
@@ -247,9 +248,7 @@ class Events:
         import gzip
         import shutil
 
-        for path in self._rotated():
-            if path.suffix == ".gz":
-                continue
+        for path in (path for path in self._rotated() if path.suffix != ".gz"):
             packed = path.with_name(f"{path.name}.gz")
             temporary = path.with_name(f".{packed.name}.{os.getpid()}-0.tmp")
             target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -302,7 +301,8 @@ def newest_events(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for line in reversed(lines):
         try:
             fields = json.loads(line)
-            name, at = str(fields.pop("event")), str(fields.pop("ts"))
+            name, at, texts = str(fields.pop("event")), str(fields.pop("ts")), fields.pop("texts", {})
+            fields |= {part: restored(str(fields[part]), kept) for part, kept in texts.items()}
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             continue
         yield name, at, fields

@@ -155,9 +155,8 @@ def clock(look: Look) -> Faults:
 
 
 def lasting(look: Look) -> Faults:
-    """Yield the lasting faults that a running supervisor reports; each says itself what to do. The log is English."""
+    """Yield the lasting faults that a running supervisor reports; each says itself what to do."""
     states = lasting_states(look.ws.paths.log, _LASTING) if look.is_running else {}
-    sentence = msgid("{what}: {why}.", "log")
     for event in (event for event in _LASTING if event in states):
-        why = str(states[event].get("why") or states[event].get("reason", "")).rstrip(".")
-        yield bad(sentence, what=Text(EVENTS[event]), why=why, event=event)
+        why = states[event].get("why") or states[event].get("reason", "")
+        yield bad("{what}: {why}.", what=Text(EVENTS[event]), why=[why])

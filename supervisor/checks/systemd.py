@@ -55,7 +55,8 @@ def check_manager(what: Installation) -> None:
     """Raise NoService or ServiceForbidden if its units can't be managed; the error says what to do."""
     if not BOOTED.is_dir():
         raise NoService(
-            Text("systemd does not run here"), Text("keep it running another way, such as in a container of its own")
+            Text("systemd does not run here"),
+            Text("start `recalld run` another way, such as by cron at each start, or as the program of a container"),
         )
     if what.user and os.geteuid() != 0:
         raise ServiceForbidden(Text("units of the system are root's"), Text("give the same command with `sudo`"))

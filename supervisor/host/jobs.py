@@ -199,7 +199,7 @@ class IndexUpdater:
         scope.attempt("index", lambda: self._update(until_end), None)
         if until_end.should_stop():
             return 0.0
-        why = next(map(str, scope.errors.values()), "")
+        why = next((error.sentence for error in scope.errors.values()), "")
         self._ws.events.transition("index_stale", bool(why), cleared="index_fresh", why=why)
         return _RETRY_S if why else _LOOK_EVERY_S
 

@@ -10,7 +10,8 @@ import pytest
 
 from recalld.supervisor.events import Events
 from recalld.supervisor.protocol.config_keys import Log
-from recalld.supervisor.storage.texts import render
+from recalld.supervisor.storage.errors import BadConfig, BadFile, Busy
+from recalld.supervisor.storage.texts import Text, render
 from tests.world import World, at, message_on, talk, unreachable
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -80,11 +81,14 @@ def test_verdict_names_the_last_summary_that_keeps_failing_in_words(world):
 
 
 def test_verdict_names_in_chinese_what_was_refused(world):
-    """The words of the log are English; "详情见 log.jsonl 里的 degraded" alone said nothing."""
-    log(world).emit("degraded", why="history.json could not be read or written: No space left on device; check it.")
+    """The log keeps with the English what makes it Chinese again."""
+    log(world).emit("config_refused", why=BadConfig("recall.max_hits", Text("it is not UTF-8")).sentence)
+    log(world).report("rounds", [BadFile("inbox.json", Text("it is not UTF-8")), Busy("history.json", timedelta(seconds=2))])
     with world.files.lock(world.paths.supervisor_lock):
-        (sentence,) = world.verdict()[0]
-    assert render(sentence, "zh") == "磁盘或系统拒绝了操作，recalld 会等待并重试；详情见 log.jsonl 里的 degraded。"
+        said = [render(sentence, "zh") for sentence in world.verdict()[0]]
+    assert "仍用之前的配置：recall.max_hits：它不是 UTF-8" in said[0]
+    assert said[1].startswith("有一步没做成，recalld 会等待并重试：history.json 正被")
+    assert "、inbox.json 读不了：它不是 UTF-8；" in said[1]
 
 
 def test_verdict_names_what_lasts_by_the_log_of_a_running_supervisor(world):
@@ -96,7 +100,7 @@ def test_verdict_names_what_lasts_by_the_log_of_a_running_supervisor(world):
     assert told(world) == [], "without a supervisor nobody knows whether it lasts"
     with world.files.lock(world.paths.supervisor_lock):
         assert told(world) == [
-            "the disk or the system refuses; recalld waits and tries again: a: b; check it.; c: d; check it.",
+            "a step is refused; recalld waits and tries it again: a: b; check it.; c: d; check it.",
             "the index can't be updated; new memories are not found until it can: e: f; try again.",
         ]
         events.emit("recovered")

@@ -227,12 +227,14 @@ def test_forget_takes_a_message_from_the_backup_where_it_had_no_id(world: World)
     assert "几点了？" in str(world.ws.history.backup())
 
 
-def test_forget_shows_the_day_of_the_workspace_and_who_speaks(world: World) -> None:
+def test_forget_shows_the_day_and_who_speaks_or_that_nothing_is_meant(world: World) -> None:
     """At one in the morning in Shanghai it is still the day before in London."""
     world.add(message("m-early-00001", "2026-01-29T01:00", "Collect the passport at ten."))
     world.put("recalld.toml", WITHOUT_MODEL.encode())
     command = Command(world.root, RECALLD_LANGUAGE="zh", RECALLD_NOW="2026-01-31T02:00:00Z")
     assert "2026-01-29  用户  Collect the passport at ten." in command("forget", "--day", "2026-01-29").out
+    nothing = [("--day", "2026-01-02"), ("--message", "NOPE"), ("--match", "爬山的路线"), ("--removed",)]
+    assert [command("forget", *words).code for words in nothing] == [64, 64, 64, 0]
 
 
 # ── the trace of words, the list of what was forgotten ───────────────────────

@@ -40,7 +40,6 @@ def test_commands_print_nothing_that_steers_a_terminal(recalld: Command):
     for command in (
         ("inject", "--query", f"花生 {STEERING}".encode("utf-8", "replace").decode()),
         ("context", "--query", "花生", "--text", "--system", "\x1b[2J"),
-        ("context", "--query", "花生", "--text", "--system", "\x1b[2J"),
         ("search", "花生"),
         ("get", f"memory/{note.name}"),
         ("get", f"memory/{dated.name}"),

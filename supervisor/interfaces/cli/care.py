@@ -167,12 +167,8 @@ def index_rebuild(call: Call) -> int:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     from ...host.jobs import make_vectors
 
-    changes = {
-        "read": 0,
-        "moved": 0,
-        "gone": 0,
-        **asdict(call.perform("index_rebuild")),
-    }  # it reads all; programs know the keys
+    # it reads all, and programs know the keys
+    changes = {"read": 0, "moved": 0, "gone": 0, **asdict(call.perform("index_rebuild"))}
     ws, _ = call.opened()
     _, fault = make_vectors(ws, utc_now)
     held = _held(ws.index.inventory())
