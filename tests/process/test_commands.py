@@ -178,12 +178,12 @@ def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):
             "run",
             stdout=journal,
             stderr=journal,
-            RECALLD_RECALL_K1="x",
+            RECALLD_RECALL_MAX_HITS="x",
             JOURNAL_STREAM=f"{found.st_dev}:{found.st_ino}",
         )
         assert ended(wrong).code == 78
     lines = (tmp_path / "journal").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "<6>started"
     assert {line[:3] for line in lines[:-1]} == {"<6>"}
-    assert lines[-1].startswith("<3>recalld: RECALLD_RECALL_K1")
+    assert lines[-1].startswith("<3>recalld: RECALLD_RECALL_MAX_HITS")
     assert "花生" not in "".join(lines)
