@@ -72,10 +72,10 @@ def notes_folder(ws: Workspace, source: Source) -> Path:
 
 
 def read_notes(source: Source, names: Iterable[str]) -> dict[str, bytes]:
-    """Return these notes of a source; one that is no text is refused."""
+    """Return these notes of a source; one that is no text is left out."""
     notes: dict[str, bytes] = {}
     for name in names:
-        with source.sparing(name), source.reading(name):
+        with source.sparing(name):
             data = source.read(name)
             data.decode()
             notes[name] = data

@@ -7,8 +7,9 @@ Every person in them has the role `user` and is named. A chat of more than two p
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -67,9 +68,9 @@ def is_telegram(source: Source, name: str) -> bool:
 def telegram(log: Reading, name: str) -> Talk:
     """Yield the messages of Telegram's export; what only says that somebody joined or called is left out."""
     is_chat = "messages" in log.source.first(name)
-    for path in ("",) if is_chat else ("chats.list.item.", "left_chats.list.item."):
-        for around, raw in log.source.records(name, f"{path}messages.item"):
-            chat, name_of_kind = around.get(f"{path}id", 0), str(around.get(f"{path}type"))  # as in "public_supergroup"
+    for path in ("",) if is_chat else ("chats.list.item", "left_chats.list.item"):
+        for around, raw in log.source.records(name, path, "messages.item"):
+            chat, name_of_kind = around.get("id", 0), str(around.get("type"))  # as in "public_supergroup"
             kind = next((kind for kind in ("group", "channel") if name_of_kind.endswith(kind)), "")
             if raw.get("type") == "message":
                 session = f"telegram:{chat}"
@@ -103,13 +104,10 @@ def _telegram_message(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _leaves(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _leaves(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _leaves(inner)
-    elif isinstance(value, (str, float)) and str(value).strip():
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in inner:
+        yield from _leaves(part)
+    if isinstance(value, (str, float)) and str(value).strip():
         yield str(value)
 
 
@@ -130,36 +128,36 @@ def messages_of(channel: str, log: Reading, name: str) -> Talk:
     The order of day and month in WhatsApp's is that of the phone, and the file does not say which: a day above twelve tells it,
     else the one order in which no message is older than the one before. NotImported where both remain.
     """
-    people: set[str] = set()
-    dates: list[list[int]] = []
-    for head, person, line in _entries(log.source, name, channel):
-        people |= {person} if line.strip() else set()
-        if (numbers := _numbers(head)) not in dates[-1:]:
-            dates.append(numbers)
+    entries = [*_entries(log.source, name, channel)]
+    dates = [date for date, _ in groupby(_numbers(head) for head, _, _ in entries)]
     order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
-    keyed = partial(_keyed_entries, log.source, name, channel)
-    chat = _known_chat(log, channel, _title(log.source, name), (key for _, key, words in keyed() if words))
-    about = {"role": "user", "session": f"{channel}:{chat}", "chat": "group" if len(people) > 2 else ""}
-    for head, key, words in keyed():
-        if words:
-            by = {"id": _identity(channel, chat, key), "name": key[4].strip("~ \u202f")}
-            yield {**about, **by, "content": words, "timestamp": _time(head, order)}
+    keys, words = _keys(channel, entries)
+    chat = _known_chat(log, channel, _title(log.source, name), [key for key, shown in zip(keys, words, strict=True) if shown])
+    is_group = len({person for _, person, line in entries if line.strip()}) > 2
+    about = {"role": "user", "session": f"{channel}:{chat}", "chat": "group" if is_group else ""}
+    for (head, person, _), key, shown in zip(entries, keys, words, strict=True):
+        if shown:
+            by = {"id": _identity(channel, chat, key), "name": person.strip("~ \u202f")}
+            yield {**about, **by, "content": shown, "timestamp": _time(head, order)}
         else:
             log.leave_out(channel)
 
 
-def _keyed_entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match[str], tuple[str, ...], str]]:
+def _keys(channel: str, entries: Iterable[tuple[re.Match[str], str, str]]) -> tuple[list[tuple[str, ...]], list[str]]:
     """
-    Yield the head of each message, what tells it from the rest, and what was said; "" for what nobody said.
+    Return of each message what tells it from the rest, and what was said; "" for what nobody said.
 
     It is told by time, person, text as first read, and its number among equal ones.
     """
     same: Counter[tuple[str, ...]] = Counter()
-    for head, person, line in _entries(source, name, channel):
-        text, words = _words(channel, line)
+    keys, words = list[tuple[str, ...]](), list[str]()
+    for head, person, line in entries:
+        text, shown = _words(channel, line)
         key = (head["date"], head["hour"], head["minute"], str(head["second"]), person, text)
         same[key] += 1
-        yield head, (*key, str(same[key])), words if person else ""
+        keys.append((*key, str(same[key])))
+        words.append(shown if person else "")
+    return keys, words
 
 
 def _words(channel: str, line: str) -> tuple[str, str]:
@@ -191,7 +189,7 @@ def _identity(channel: str, chat: str, key: tuple[str, ...]) -> str:
     return f"{channel}:{digest[:16]}"
 
 
-def _known_chat(log: Reading, channel: str, title: str, keys: Iterable[tuple[str, ...]]) -> str:
+def _known_chat(log: Reading, channel: str, title: str, keys: Sequence[tuple[str, ...]]) -> str:
     """
     Return the chat of the workspace that has messages of the file; *title*, by the name of the file, where none has.
 
@@ -199,16 +197,12 @@ def _known_chat(log: Reading, channel: str, title: str, keys: Iterable[tuple[str
     """
     prefix = f"{channel}:"
     chats = sorted(session.removeprefix(prefix) for session in log.sessions() if session.startswith(prefix))
-    if not chats or title in chats:
-        return title
-    known, total = Counter[str](), 0
-    for key in keys:
-        total += 1
+    known = Counter[str]()
+    for key in keys if title not in chats else ():
         known.update(chat for chat in chats if log.is_known(_identity(channel, chat, key)))
-        if known and max(known.values()) >= _SAME_CHAT:
-            break
-    chat, count = next(iter(known.most_common(1)), (title, 0))
-    return chat if count >= min(total, _SAME_CHAT) else title
+        if max(known.values(), default=0) >= min(len(keys), _SAME_CHAT):
+            return known.most_common(1)[0][0]
+    return title
 
 
 def _title(source: Source, name: str) -> str:
@@ -275,11 +269,8 @@ def _order(log: Reading, name: str, dates: list[list[int]]) -> str:
     if len(left) > 1:  # years of two digits come last, but where they can't
         left = [order for order in left if order != "ymd"]
     if len(left) != 1:
-        raise NotImported(
-            log.source.path,
-            Text("the dates in {name} may have the day or the month first", name=name),
-            Text("say which one with --dates: dmy, mdy or ymd; nothing was added"),
-        )
+        why = Text("its dates may have the day or the month first: say which one with --dates: dmy, mdy or ymd")
+        raise NotImported(log.source.path / name, why)
     return left[0]
 
 

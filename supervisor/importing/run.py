@@ -6,6 +6,8 @@ the newest messages stay at its end, and an import that was killed goes on when 
 second time, which the seen journal says. Until then the words are in memory, however many they are; pictures and files are not.
 """
 
+from __future__ import annotations
+
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,7 +34,7 @@ from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..workspace import Workspace
-from .kinds import CLIENTS, kinds_of, labels
+from .kinds import CLIENTS, LABELS, kinds_of
 from .memories import DIFFERENT, NEW, NO_NOTE, TOO_LARGE, notes_folder, notes_of, read_notes, whole, write_notes
 from .source import NotImported, Source
 from .talk import TIMES, Reading
@@ -50,7 +52,7 @@ _CLIENTS: Final = frozenset(kind.name for kind in CLIENTS)
 _GIVEN: Final = lazy_re(r"[0-9A-HJKMNP-TV-Z]{26}|m-.+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Imported:
     """
     What an import did, or would do: *added* of *messages* were new; the rest was there already.
@@ -61,7 +63,7 @@ class Imported:
     asked for, None without a model. *notes* is how many Markdown notes there are: next to messages, or alone; then so many of
     them were *copied* to the *folder*, and *different* ones have the name of one that is there with other words. *people* are
     the persons in the export of a messenger, and how much each said; *me* is the one whose words are the owner's, "" for none.
-    *left_out* was not read: links, names that lead elsewhere, what may not be read; *too_large* are notes that no search would
+    *left_out* was not read: links, names that lead elsewhere, what is damaged; *too_large* are notes that no search would
     read. *no_talk* counts the entries that nobody said, by the name that their program has for their kind.
     """
 
@@ -73,27 +75,18 @@ class Imported:
     first: datetime | None = None
     last: datetime | None = None
     undated: int = 0
-    unread: dict[str, int] = field(default_factory=dict)
+    unread: Mapping[str, int] = field(default_factory=dict)
     calls: int | None = None
     kinds: tuple[str, ...] = ()
     notes: int = 0
     copied: int = 0
     different: tuple[str, ...] = ()
     folder: Path | None = None
-    people: dict[str, int] = field(default_factory=dict)
+    people: Mapping[str, int] = field(default_factory=dict)
     me: str = ""
-    left_out: Mapping[str, Text] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
     too_large: tuple[str, ...] = ()
-    no_talk: dict[str, int] = field(default_factory=dict)
-
-
-def of_no_kind(source: Source) -> NotImported:
-    """Return that nothing in the source is of a kind that can be imported."""
-    has_bytes = any(source.beginning(name, 1) for name in source.names)
-    why = Text("it is no log and no export that recalld knows") if has_bytes else Text("there is nothing in it")
-    if name := next((name for name in source.left_out if name in source.names), ""):
-        why = Text("{name}: {why}", name=name, why=source.left_out[name])
-    return NotImported(source.path, why, Text("these are read: {kinds}, Markdown notes; nothing was added", kinds=labels()))
+    no_talk: Mapping[str, int] = field(default_factory=dict)
 
 
 def bring_in(
@@ -115,26 +108,30 @@ def bring_in(
     with closing(Source(path)) as source:
         work = Import(ws, source, now, dates=dates)
         messages, notes = work.read(), {} if work.files else read_notes(source, work.notes)
-        for refused in source.refused.values():
-            raise refused
-        if work.files and not messages:
-            why = Text("{kinds} was recognised, but there is no message in it", kinds=work.labels)
-            raise NotImported(path, why, Text("export it again, or give another file; nothing was added"))
-        if not (work.files or work.notes or (source.left_out and not source.names)):
-            raise of_no_kind(source)
-        if work.files:
+        if not (messages or notes):
+            raise _nothing_in(work, source)
+        if messages:
             return work.add(messages, control, me, dry_run=dry_run)
         folder = notes_folder(ws, source)
         copied = write_notes(ws, folder, notes, {}, base=ws.paths.memory, dry_run=dry_run)
         names = {what: [name for name in notes if copied[name] == what] for what in {*copied.values()}}
         return Imported(
-            notes=len(work.notes) + len(source.left_out),
+            notes=len({*work.notes, *source.left_out}),
             copied=len(names.get(NEW, ())),
             different=tuple(names.get(DIFFERENT, ())),
             folder=folder,
             left_out=source.left_out | dict.fromkeys(names.get(NO_NOTE, ()), NO_NOTE),
             too_large=tuple(names.get(TOO_LARGE, ())),
         )
+
+
+def _nothing_in(work: Import, source: Source) -> NotImported:
+    why = Text("it is no log and no export that recalld knows; these are read: {kinds}, Markdown notes", kinds=LABELS)
+    if work.files:
+        why = Text("{kinds} was recognised, but there is no message in it", kinds=work.labels)
+    for name, of in source.left_out.items():
+        return NotImported(source.path if name in ("", source.path.name) else source.path / name, of)
+    return NotImported(source.path, why)
 
 
 class _Read(NamedTuple):
@@ -162,7 +159,7 @@ class Import:
         **about: Any,
     ) -> None:
         self.files, self.notes = kinds_of(source, kind), notes_of(source)
-        self.labels = tuple(dict.fromkeys(kind.label for kind in self.files))
+        self.labels = tuple(kind.label for kind in self.files)
         ws.journal.refresh()
         self.reading = Reading(
             source=source,
@@ -209,13 +206,12 @@ class Import:
 
     def add(self, messages: deque[tuple[str, bytes]], control: Control, me: str = "", *, dry_run: bool = False) -> Imported:
         """Add what is new of the messages that were read, a batch of days after another, and return what was done."""
-        ws, reading, done, added = self._ws, self.reading, 0, 0
-        days: set[date] = set()
-        total = len(messages)
-        first, last = (from_wire(messages[n][0]) if messages else None for n in (0, -1))
-        people = dict(self._people.most_common()) if any(kind.is_of_people for kind in self.files) else {}
-        if me and me not in people:
-            names = [*people][:_MOST_NAMED] or Text("nobody in it has a name")
+        ws, reading, total, days = self._ws, self.reading, len(messages), set[date]()
+        done = Imported(messages=total, left=total, conversations=self._conversations, undated=self._undated, me=me)
+        done.first, done.last = (from_wire(messages[n][0]) if messages else None for n in (0, -1))
+        done.people = dict(self._people.most_common()) if any(kind.is_of_people for kind in self.files) else {}
+        if me and me not in done.people:
+            names = [*done.people][:_MOST_NAMED] or Text("nobody in it has a name")
             raise BadRequest(
                 "--me", Text("{name} is none of the people in it: {people}; nothing was added", name=me, people=names)
             )
@@ -228,26 +224,12 @@ class Import:
             if new and not dry_run:
                 append(ws, [whole(raw, self._source) for raw in new], self._now, os.urandom(10 * len(new)), is_import=True)
                 archive_now(ws, self._now)
-            done, added = done + len(batch), added + len(new)
-            control.progress("import", done, total)
-        return Imported(
-            messages=total,
-            added=added,
-            left=total - done,
-            conversations=self._conversations,
-            days=len(days),
-            first=first,
-            last=last,
-            undated=self._undated,
-            unread=dict(reading.unread),
-            no_talk=dict(reading.left_out.most_common()),
-            calls=None if ws.extracting else self._calls(days),
-            kinds=self.labels,
-            notes=len(self.notes),
-            people=people,
-            me=me,
-            left_out=self._source.left_out,
-        )
+            done.left, done.added = done.left - len(batch), done.added + len(new)
+            control.progress("import", total - done.left, total)
+        done.days, done.calls = len(days), None if ws.extracting else self._calls(days)
+        done.kinds, done.notes, done.left_out = self.labels, len(self.notes), self._source.left_out
+        done.unread, done.no_talk = reading.unread, dict(reading.left_out.most_common())
+        return done
 
     def _day_of(self, at: str) -> date:
         return local_day(from_wire(at), self._ws.zone)

@@ -15,11 +15,13 @@ import zipfile
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from io import BufferedReader, FileIO, TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
+
+import ijson
 
 from ..protocol.backup_file import LIST, is_tar, members
 from ..storage.disk import is_below, open_outside, place_below, read_outside
@@ -34,9 +36,7 @@ if TYPE_CHECKING:
 #: A member of an archive that is larger and shrinks by more than this is no text that people wrote.
 _BOMB_BYTES: Final = 100_000_000
 _BOMB_RATIO: Final = 200
-#: Members of a folder or an archive.
-_MOST_MEMBERS: Final = 500_000
-#: Bytes of a JSON file that is read at once.
+#: Bytes of a member that is read at once.
 _MOST_AT_ONCE: Final = 100_000_000
 #: The size of a line of a log that is still read.
 _LONGEST_LINE: Final = 64_000_000
@@ -46,14 +46,18 @@ _HEAD_EVENTS: Final = 2_000
 _HEAD_BYTES: Final = 1_000
 #: Bytes in which a tar says that it is one.
 _TAR_HEAD: Final = 512
-
+#: What a damaged archive, text or JSON file raises, besides an OSError without a number, which is bzip2's own.
+_DAMAGE: Final = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError),
+    *(UnicodeDecodeError, ijson.JSONError),
+)
 
 #: Why something is no member.
 _NO_MEMBER: Final = Text("it is a link or an archive, or its name leads elsewhere or is there twice")
-#: What mends a file that is damaged.
-_AGAIN: Final = Text("export or copy it again; nothing was added")
-_DAMAGED: Final = Text("it is cut off or damaged")
-_UNPACK: Final = Text("unpack it yourself, look at it, and import the folder; nothing was added")
+_DAMAGED: Final = Text("it is cut off, damaged, or no text in UTF-8: export or copy it again")
+_UNPACK: Final = Text(
+    "it is encrypted, or grows more than two hundred times: unpack it yourself, look at it, and import the folder"
+)
 
 
 class NotImported(BadFile):
@@ -61,7 +65,7 @@ class NotImported(BadFile):
 
     http_status = 422
     code = "error.not_imported"
-    english = msgid("{path} can't be imported: {why}; {mend}.")
+    english = msgid("{path} can't be imported: {why}; nothing was added.")
 
 
 def entries(folder: Path, enters: Callable[[os.DirEntry[str]], bool] = bool) -> Iterator[os.DirEntry[str]]:
@@ -97,91 +101,72 @@ class Source:
     What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
 
     With *only* the members are those below the folder that it names. A ZIP archive in the folder is opened too. *left_out* says
-    why something is no member, or none that is read; *refused* what is wrong with a file that is damaged, encrypted, or shrinks
-    more than text does. BadRequest if there is nothing.
+    of each that is no member, or is not read, why: a link, and what is damaged, encrypted, or shrinks more than text does.
+    BadRequest if there is nothing.
     """
 
     def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:
         self.path = path
-        self.left_out: dict[str, Text] = {}
-        self.refused: dict[str, NotImported] = {}
+        self.left_out: dict[str, str] = {}
         #: Of each member what opens it.
         self._members: dict[str, Callable[[], IO[bytes]]] = {}
         self._first: tuple[str, dict[str, Any]] = ("", {})
         self._archives = ExitStack()
         if path.is_dir():
-            self._add_below(only)
+            inside = (os.path.relpath(entry.path, path) for entry in entries(path)) if only is None else only
+            for name in sorted(inside):
+                if not (path / name).is_symlink():
+                    self._add(path / name, name)
+                elif not is_below(path / name, path):  # else what it leads to is a member itself
+                    self.left_out[name] = _NO_MEMBER
         elif path.is_file():
-            self._add_file()
+            self._add(path, path.name)
+            with self.sparing(path.name):
+                if path.name in self._members and is_tar(self.beginning(path.name, _TAR_HEAD)):
+                    self._open_backup()
         else:
             why = Text("{path} is no file and no folder; `recalld import` lists the clients that have logs here", path=path)
             raise BadRequest("import", why)
         self.names = tuple(self._members)
 
-    def _add_below(self, only: Iterable[str] | None) -> None:
-        inside = (os.path.relpath(entry.path, self.path) for entry in entries(self.path)) if only is None else only
-        names = sorted(itertools.islice(inside, _MOST_MEMBERS + 1))
-        self.left_out |= dict.fromkeys(names[_MOST_MEMBERS:], Text("the folder has too many files"))
-        for name in names[:_MOST_MEMBERS]:
-            path = self.path / name
-            if path.is_symlink():
-                if not is_below(path, self.path):  # else what it leads to is a member itself
-                    self.left_out[name] = _NO_MEMBER
-            elif not path.is_file():
-                continue
-            elif not os.access(path, os.R_OK) or (path.suffix != ".md" and name.encode("utf-8", "ignore").decode() != name):
-                self.left_out[name] = Text("it may not be read, or its name is not in UTF-8")  # no message can name it
-            elif path.suffix.lower() == ".zip":
-                self._open_archive(path, name)
-            else:
-                self._members[name] = partial(_opened, path)
-
-    def _add_file(self) -> None:
-        path = self.path
-        if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
-            self._open_archive(path, "")
+    def _add(self, path: Path, name: str) -> None:
+        if not path.is_file():
             return
-        self._members[path.name] = partial(_opened, path)
-        if is_tar(self.beginning(path.name, _TAR_HEAD)):
-            self._open_backup()
+        if path.suffix != ".md" and name.encode("utf-8", "ignore").decode() != name:
+            self.left_out[name] = Text("its name is not in UTF-8")  # no message can name it
+        elif path.suffix.lower() == ".zip" or (path == self.path and zipfile.is_zipfile(path)):
+            with self.sparing(name):
+                self._open_archive(path, f"{name}/" if path != self.path else "")
+        else:
+            self._members[name] = partial(_opened, path)
+
+    def _open_archive(self, path: Path, prefix: str) -> None:
+        archive = self._archives.enter_context(zipfile.ZipFile(path))
+        for info in archive.infolist():
+            is_bomb = info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1)
+            if is_bomb or info.flag_bits & 1:
+                self.left_out[prefix + info.filename] = _UNPACK
+            elif not info.is_dir():
+                is_link = stat.S_ISLNK(info.external_attr >> 16)
+                self._admit(prefix, "" if is_link else info.orig_filename, info.filename, partial(archive.open, info))
 
     def _open_backup(self) -> None:
         path, inside = self.path, list["TarInfo"]()
         with suppress(BadBackup, ValueError), open(open_outside(path), "rb") as file:
             inside += members(path, file)
         self._members = {}
-        if not inside or inside[-1].name != LIST:  # the end is missing
-            why = Text("it was not made by recalld, or a part of it is missing")
-            self.refused[path.name] = NotImported(path, why, _UNPACK)
+        if not inside or inside.pop().name != LIST:  # the end is missing
+            self.left_out[path.name] = Text("it was not made by recalld, or a part of it is missing")
             return
-        for member in inside[:-1]:
-            if "/".join(parts_of(member.name)) == member.name:
-                self._members[member.name] = partial(_opened, path, member)
-            else:
-                self.left_out[member.name] = _NO_MEMBER
+        for member in inside:
+            self._admit("", member.name, member.name, partial(_opened, path, member))
 
-    def _open_archive(self, path: Path, place: str) -> None:
-        try:
-            archive = self._archives.enter_context(zipfile.ZipFile(path))
-        except (zipfile.BadZipFile, OSError, ValueError):
-            self.refused[place] = NotImported(path, Text("it is no ZIP archive, or not a whole one"), _AGAIN)
-            return
-        prefix = f"{place}/" if place else ""
-        for info in archive.infolist():
-            if info.is_dir():
-                continue
-            parts = parts_of(info.orig_filename)
-            name, is_link = prefix + "/".join(parts), stat.S_ISLNK(info.external_attr >> 16)
-            is_no_member = not parts or is_link or name.lower().endswith(".zip") or name in self._members
-            if is_no_member or len(self._members) >= _MOST_MEMBERS:
-                self.left_out[prefix + info.filename] = _NO_MEMBER
-            elif info.flag_bits & 1:
-                self.refused[place] = NotImported(path, Text("it is encrypted"), _UNPACK)
-            elif info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1):
-                why = Text("{name} in it grows more than two hundred times when it is unpacked", name=info.filename)
-                self.refused[place] = NotImported(path, why, _UNPACK)
-            else:
-                self._members[name] = partial(archive.open, info)
+    def _admit(self, prefix: str, name: str, shown: str, opened: Callable[[], IO[bytes]]) -> None:
+        inside = prefix + "/".join(parts_of(name))
+        if inside in ("", prefix) or inside.lower().endswith(".zip") or inside in self._members:
+            self.left_out[prefix + shown] = _NO_MEMBER
+        else:
+            self._members[inside] = opened
 
     def close(self) -> None:
         """Close the archives."""
@@ -191,78 +176,93 @@ class Source:
         """Return the members whose last parts match the pattern, such as `sessions/*.jsonl`, in the order of their names."""
         return sorted(name for name in self._members if PurePosixPath(name).match(pattern))
 
+    @contextmanager
+    def sparing(self, name: str) -> Iterator[None]:
+        """Put what goes wrong with a member into `left_out`; one that has left meanwhile is as if it had never been."""
+        try:
+            yield
+        except NotImported as error:
+            self.left_out[name] = error.why
+        except FileNotFoundError:
+            pass
+        except (*_DAMAGE, OSError) as error:
+            why = Text("it can't be read ({why})", why=why_refused(error)) if isinstance(error, OSError) else _DAMAGED
+            if not getattr(error, "errno", None):
+                with suppress(*_DAMAGE, OSError, KeyError):  # of a text the encoding, with what converts it
+                    why = not_utf8(self.beginning(name, _MOST_AT_ONCE)) or _DAMAGED
+            self.left_out[name] = why
+
+    # ── one member ───────────────────────────────────────────────────────────
+
     def open(self, name: str) -> IO[bytes]:
         """Open a member for reading."""
         return self._members[name]()
 
     def beginning(self, name: str, size: int) -> bytes:
         """Return so many bytes of a member at most."""
-        with self.reading(name), closing(self.open(name)) as file:
+        with self.open(name) as file:
             return file.read(size)
 
-    @contextmanager
-    def text(self, name: str, errors: str = "strict") -> Iterator[TextIOWrapper]:
-        """Open a text in UTF-8, or in UTF-16 with its mark; NotImported, with what converts it, for another."""
+    def text(self, name: str, errors: str = "strict") -> TextIOWrapper:
+        """Open a text in UTF-8, or in UTF-16 with its mark."""
         encoding = "utf-16" if encoding_of(self.beginning(name, 2)) == "UTF-16" else "utf-8-sig"
-        with self.reading(name), TextIOWrapper(self.open(name), encoding, errors, "\n") as text:
-            yield text
+        return TextIOWrapper(self.open(name), encoding, errors, "\n")
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of a member; NotImported for one of more than 100 MB, or one that is cut off."""
+        """Return the bytes of a member; NotImported for one of more than 100 MB."""
         data = self.beginning(name, _MOST_AT_ONCE + 1)
         if len(data) > _MOST_AT_ONCE:
-            raise self._refusal(name, Text("it is larger than 100 MB"))
+            raise NotImported(self.path / name, Text("it is larger than 100 MB"))
         return data
 
     def beside(self, name: str) -> bytes | None:
-        """Return the bytes of a member, or of another file below the folder, None where it is not there."""
-        if name in self._members:
-            return self.read(name)
-        place = place_below(self.path, name)
-        with suppress(OSError):
-            return read_outside(place, _MOST_AT_ONCE) if place else None
+        """Return the bytes of a member, or of another file below the folder, None where it is not there or can't be read."""
+        with self.sparing(name):
+            place = place_below(self.path, name)
+            return self.read(name) if name in self._members else read_outside(place, _MOST_AT_ONCE) if place else None
         return None
 
-    @contextmanager
-    def _json(self, name: str) -> Iterator[IO[bytes]]:
-        import ijson
+    def lines(self, name: str) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the value of each line of a file of JSON lines, for a line that is no JSON its error."""
+        with self.open(name) as file:
+            for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
+                try:
+                    if line.strip():
+                        yield number, parse_json(line)
+                except (ValueError, RecursionError) as error:
+                    yield number, error
 
-        mark = BOM_UTF8 if self.beginning(name, len(BOM_UTF8)) == BOM_UTF8 else b""
-        with self.reading(name, ijson.JSONError), closing(self.open(name)) as file:
-            file.read(len(mark))
-            yield file
+    # ── a JSON file, which may be larger than memory ─────────────────────────
 
-    def items(self, name: str, prefix: str) -> Iterator[Any]:
-        """Yield the values at the prefix of a JSON file, such as `item` for those of an array, one after another."""
-        import ijson
-
-        with self._json(name) as file:
-            yield from ijson.items(file, prefix, use_float=True)
+    def _json(self, name: str) -> IO[bytes]:
+        mark = self.beginning(name, len(BOM_UTF8))
+        file = self.open(name)
+        file.read(len(BOM_UTF8) if mark == BOM_UTF8 else 0)
+        return file
 
     def objects(self, name: str) -> Iterator[Any]:
-        """Yield the values of a JSON file's array, or the one value that the file is."""
+        """Yield the values of a JSON file's array, one after another, or the one value that the file is."""
         is_array = self.beginning(name, _HEAD_BYTES).removeprefix(BOM_UTF8).lstrip().startswith(b"[")
-        yield from self.items(name, "item" if is_array else "")
+        with self._json(name) as file:
+            yield from ijson.items(file, "item" if is_array else "", use_float=True)
 
-    def records(self, name: str, prefix: str) -> Iterator[tuple[dict[str, Any], Any]]:
+    def records(self, name: str, outer: str, inner: str) -> Iterator[tuple[dict[str, Any], Any]]:
         """
-        Yield each object at the prefix of a JSON file, with what stood before it: the plain values of the objects around it.
+        Yield each object at the path *inner* of the objects at *outer* in a JSON file, "" for the one that the file is.
 
-        The values are by path: `chats.list.item.name` is the name of the chat that the message at
-        `chats.list.item.messages.item` is in.
+        Each is yielded with the plain values that stood before it in the outer one.
         """
-        import ijson
-
-        around: dict[str, Any] = {}
+        prefix, around = f"{outer}.{inner}".lstrip("."), dict[str, Any]()
         with self._json(name) as file:
             events = ijson.parse(file, use_float=True)
             for path, event, value in events:
+                place, _, key = path.rpartition(".")
                 if path == prefix and event == "start_map":
                     yield around, next(ijson.items(itertools.chain([(path, event, value)], events), prefix))
-                elif event == "end_map":
-                    around = {key: value for key, value in around.items() if not key.startswith(f"{path}." if path else "")}
-                elif event in ("string", "number", "boolean") and not path.startswith(prefix):
-                    around[path] = value
+                elif path == outer and event == "start_map":
+                    around = {}
+                elif place == outer and event in ("string", "number", "boolean"):
+                    around[key] = value
 
     def first(self, name: str) -> dict[str, Any]:
         """
@@ -276,63 +276,12 @@ class Source:
         return self._first[1]
 
     def _beginning_of_json(self, name: str) -> list[Any]:
-        import ijson
-
         builder = ijson.ObjectBuilder()
-        with suppress(NotImported), self._json(name) as file:
+        with suppress(ijson.JSONError), self._json(name) as file:
             for event, value in itertools.islice(ijson.basic_parse(file, use_float=True), _HEAD_EVENTS):
                 builder.event(event, value)
         value = getattr(builder, "value", None)
         return value if isinstance(value, list) else [value]
-
-    def lines(self, name: str) -> Iterator[tuple[int, Any]]:
-        """Yield the number and the value of each line of a file of JSON lines, for a line that is no JSON its error."""
-        with self.reading(name), closing(self.open(name)) as file:
-            for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
-                try:
-                    if line.strip():
-                        yield number, parse_json(line)
-                except (ValueError, RecursionError) as error:
-                    yield number, error
-
-    @contextmanager
-    def reading(self, name: str, *no_json: type[Exception]) -> Iterator[None]:
-        """Raise what goes wrong while a member is read as NotImported, with its name; *no_json* is the error of a JSON file."""
-        try:
-            yield
-        except UnicodeDecodeError:
-            mend = Text("save it as UTF-8, or take it out; nothing was added")
-            raise self._refusal(name, self._encoding(name) or Text("it is no text in UTF-8"), mend) from None
-        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError):
-            raise self._refusal(name, _DAMAGED) from None
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise self._refusal(name, _DAMAGED) from None  # bzip2's own
-        except no_json:
-            raise self._refusal(name, self._encoding(name) or _DAMAGED) from None
-
-    @contextmanager
-    def sparing(self, name: str) -> Iterator[None]:
-        """Put what goes wrong with a member into `refused`; one that has left meanwhile is as if it had never been."""
-        try:
-            yield
-        except NotImported as error:
-            self.refused[name] = error
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            self.refused[name] = self._refusal(name, Text("it can't be read ({why})", why=why_refused(error)))
-
-    def _encoding(self, name: str) -> Text | None:
-        """Return which other encoding than UTF-8 a member seems to have, with what converts it; None if that is not known."""
-        return not_utf8(self.beginning(name, _MOST_AT_ONCE))
-
-    def _refusal(self, name: str, why: Text, mend: Text = _AGAIN) -> NotImported:
-        return NotImported(self._place(name), why, mend)
-
-    def _place(self, name: str) -> Path:
-        return self.path if name == self.path.name else self.path / name
 
 
 def _opened(path: Path, member: TarInfo | None = None) -> IO[bytes]:

@@ -10,7 +10,7 @@ import json
 import os
 import stat as modes
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
@@ -97,28 +97,24 @@ class Taking:
         if any(map(root.samefile, (here, *here.parents))) or any(map(here.samefile, root.resolve().parents)):
             raise ValueError(Text("{path} is this workspace, or a folder around it or in it", path=root))
         files: dict[str, tuple[str, int]] = {}
-        for n, (name, stat) in enumerate(self._stats(root)):
+        for n, name in enumerate(self._names(root)):
             if n >= _MOST_ENTRIES:
-                raise ValueError(
-                    Text("{path} has more than {count} files; give a folder of its own", path=root, count=_MOST_ENTRIES)
-                )
-            if not modes.S_ISREG(stat.st_mode) or (name and self._is_workspace and not is_taken(name)):
-                continue
-            if stat.st_size > _MOST_BYTES:
-                self._leave_out(root, name, name, Text("it is larger than 500 MB; `recalld import PATH` reads it"))
-            else:
-                files[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
+                why = Text("{path} has more than {count} files; give a folder of its own", path=root, count=_MOST_ENTRIES)
+                raise ValueError(why)
+            with suppress(FileNotFoundError):
+                stat = os.stat(root / name, follow_symlinks=not name)
+                if stat.st_size > _MOST_BYTES:
+                    self._leave_out(root, name, name, Text("it is larger than 500 MB; `recalld import PATH` reads it"))
+                elif modes.S_ISREG(stat.st_mode):
+                    files[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
         return files
 
-    def _stats(self, root: Path) -> Iterator[tuple[str, os.stat_result]]:
+    def _names(self, root: Path) -> Iterable[str]:
         if not root.is_dir():
-            yield "", root.stat()
-            return
-        places = [os.path.join(root, name) for name in (LIST, "history.json", *LONG_TERM[:2]) if self._is_workspace]
+            return [""]
         inside = entries(root / "memory" if self._is_workspace else root, lambda entry: not entry.name.startswith("."))
-        for path in chain(places, (entry.path for entry in inside)):
-            with suppress(FileNotFoundError):
-                yield os.path.relpath(path, root), os.lstat(path)
+        names = (os.path.relpath(entry.path, root) for entry in inside)
+        return chain((LIST, "history.json", *LONG_TERM[:2]), filter(is_taken, names)) if self._is_workspace else names
 
     @property
     def _is_workspace(self) -> bool:
@@ -189,7 +185,7 @@ class Taking:
             done = work.add(work.read(), control)
             state.messages += done.added
             state.unread += sum(done.unread.values())
-            copied, unknown = dict[str, str](), dict[str, Text]()
+            copied = dict[str, str]()
             if self._is_workspace:
                 lines = {*state.lines}
                 texts = take_texts(ws, source, self._source.name, self._now, lines, state.notes)
@@ -198,9 +194,10 @@ class Taking:
             elif not self._source.kind and WORKSPACE not in work.files:
                 notes = read_notes(source, work.notes)
                 copied = write_notes(ws, notes_folder(ws, source), notes, state.notes, base=ws.paths.memory)
-                unknown = _unknown(source, {*chain(notes, *work.files.values())})
-            left = {name: refused.why for name, refused in source.refused.items()} | source.left_out | unknown
-            left |= {name: what for name, what in copied.items() if isinstance(what, Text)}
+                strange = sorted({*source.names} - {*chain(notes, *work.files.values())} - source.left_out.keys())
+                others = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
+                source.left_out |= dict.fromkeys(strange[:1], others)
+            left = source.left_out | {name: what for name, what in copied.items() if isinstance(what, Text)}
         keys = {_key(root, name) for name in names}
         state.left = {name: why for name, why in state.left.items() if why.get("key") not in keys}
         for name, why in left.items():
@@ -219,13 +216,14 @@ class Taking:
     def forget(self, *, yes: bool | None = None) -> Wanted:
         """Forget what was forgotten there, a few a day, all of it with *yes*, none with False; return what waits here."""
         most = MOST_A_DAY if yes is None else 10**9 if yes else -1
-        for root in self._roots:
-            with closing(Source(root, [LIST] if root.is_dir() else None)) as source:
-                left = forget_theirs(self._ws, source, self._source.name, self._now, most)
-            self.state.waits = len(left)
-            self.keep()
-            return left
-        return Wanted()
+        root = next(iter(self._roots), None)
+        if not root:
+            return Wanted()
+        with closing(Source(root, [LIST] if root.is_dir() else None)) as source:
+            left = forget_theirs(self._ws, source, self._source.name, self._now, most)
+        self.state.waits = len(left)
+        self.keep()
+        return left
 
     def _leave_out(self, root: Path, file: str, name: str, why: str) -> None:
         """Name what was left out of a file, until that changes."""
@@ -253,13 +251,6 @@ def _places(ws: Workspace, source: TakenSource) -> list[Path]:
 
 def _key(root: Path, name: str) -> str:
     return digest_of_text(f"{root}\0{name}")
-
-
-def _unknown(source: Source, known: set[str]) -> dict[str, Text]:
-    """Return, of what is of no kind, the first name, and how many there are."""
-    strange = sorted({*source.names} - known - source.refused.keys() - source.left_out.keys()) if "" not in known else []
-    why = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
-    return dict.fromkeys(strange[:1], why)
 
 
 def _stored(why: str) -> dict[str, Any]:
@@ -296,15 +287,15 @@ def step_of(ws: Workspace, clock: Clock) -> Step:
 
     What follows from a batch is counted too: the days that are filed, their index, vectors and summaries.
     """
-    began_s, used_s = time.monotonic(), _used_s()
+    began_s, used_s = time.monotonic(), time.process_time()
     batches: Iterator[bool] | None = None
 
     def step(until_end: Control) -> float:
         nonlocal began_s, used_s, batches
-        rest_s = began_s + min((_used_s() - used_s) / _SHARE, _LONGEST_REST_S) - time.monotonic()
+        rest_s = began_s + min((time.process_time() - used_s) / _SHARE, _LONGEST_REST_S) - time.monotonic()
         if rest_s > 0:
             return rest_s
-        began_s, used_s = time.monotonic(), _used_s()
+        began_s, used_s = time.monotonic(), time.process_time()
         batches = batches or take_in(ws, clock, until_end)
         if next(batches, False):
             return 0  # when it is called again, it knows how long it rests
@@ -312,8 +303,3 @@ def step_of(ws: Workspace, clock: Clock) -> Step:
         return _LOOK_EVERY_S
 
     return step
-
-
-def _used_s() -> float:
-    """Return the seconds of processor that this process has had, and those of its workers that have ended."""
-    return sum(os.times()[:4])

@@ -6,8 +6,8 @@ ChatGPT's and Claude's exports as their parsers read them, Telegram's "Export ch
 "Export chat".
 """
 
+import errno
 import json
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.protocol.connections import State, read_state
+from recalld.supervisor.storage.disk import open_outside
 from tests.world import WITHOUT_MODEL, World, at
 
 
@@ -201,7 +202,12 @@ def workspace(folder: Path) -> Path:
 def refuse(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let no file of this name be read: for root every file can be."""
 
-    monkeypatch.setattr(os, "access", lambda path, _how: Path(path).name != name)
+    def opened(path: Path) -> int:
+        if path.name == name:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return open_outside(path)
+
+    monkeypatch.setattr("recalld.supervisor.importing.source.open_outside", opened)
 
 
 def state_of(world: World, name: str) -> State:

@@ -11,7 +11,7 @@ import pytest
 
 from recalld.supervisor.importing.coding_logs import typed
 from recalld.supervisor.importing.kinds import kinds_of
-from recalld.supervisor.importing.source import NotImported, Source
+from recalld.supervisor.importing.source import Source
 from recalld.supervisor.importing.talk import Reading
 from recalld.supervisor.protocol.message import text_of
 from recalld.supervisor.storage.clock import to_wire
@@ -212,18 +212,20 @@ def test_damaged_member_of_an_archive_keeps_no_other_away(tmp_path: Path, method
     local, central = data.index(name) - 30, data.index(name, data.index(name) + 1) - 46
     data[local + 8 : local + 10] = data[central + 10 : central + 12] = method.to_bytes(2, "little")
     path.write_bytes(data)
-    assert members(path) == {"jsonl": ["好.json"]}
-    with pytest.raises(NotImported):
-        Source(path).read("坏.json")
+    source = Source(path)
+    assert [*kinds_of(source).values()] == [["好.json"]]
+    assert [*source.left_out] == ["坏.json"]
 
 
 @pytest.mark.parametrize("encoding", ["gbk", "utf-16"])
-def test_json_in_another_encoding_is_not_known_and_refused(tmp_path: Path, encoding: str) -> None:
+def test_json_in_another_encoding_is_left_out_with_what_converts_it(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "好.json").write_text(json.dumps([SAID]), encoding="utf-8")
     (tmp_path / "编码.json").write_text(json.dumps([SAID] * 50, ensure_ascii=False), encoding=encoding)
-    assert members(tmp_path) == {"jsonl": ["好.json"]}
-    with pytest.raises(NotImported, match="iconv"):
-        list(Source(tmp_path).objects("编码.json"))
+    source = Source(tmp_path)
+    assert [*kinds_of(source).values()] == [["好.json"]]
+    with source.sparing("编码.json"):
+        list(source.objects("编码.json"))
+    assert "iconv" in source.left_out["编码.json"]
 
 
 def test_folder_beside_a_workspace_is_read_and_the_state_of_it_is_not(tmp_path: Path) -> None:

@@ -200,9 +200,9 @@ def zipped(data: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
 @pytest.mark.parametrize(
     ("name", "data", "why"),
     [
-        ("conversations.json", EXPORT[:-400], "cut off or damaged"),
-        ("export.zip", zipped(EXPORT).replace(b"Porto", b"Qorto", 1), "cut off or damaged"),
-        ("export.zip", b"PK but no archive", "no ZIP archive"),
+        ("conversations.json", EXPORT[:-400], "cut off, damaged"),
+        ("export.zip", zipped(EXPORT).replace(b"Porto", b"Qorto", 1), "cut off, damaged"),
+        ("export.zip", b"PK but no archive", "cut off, damaged"),
         ("export.zip", lambda: zipped(b" " * 120_000_000, zipfile.ZIP_DEFLATED), "two hundred times"),
         ("conversations.json", b'[{"mapping": {}, "conversation_id": "x"}]', "there is no message in it"),
         ("photo.jpg", b"\xff\xd8\xff\xe0" * 100, "no log and no export"),
@@ -247,7 +247,7 @@ def test_import_names_json_that_it_may_not_read_or_that_says_no_time(world, log,
         archive.write(made._lines(log / "train.jsonl", {"messages": said}), "more.jsonl")
     made.refuse(monkeypatch, "密.json")
     done = run(world, log)
-    assert (done.added, [*done.left_out]) == (1, ["密.json", "sets.zip/more.jsonl", "train.json", "train.jsonl"])
+    assert (done.added, [*done.left_out]) == (1, ["sets.zip/more.jsonl", "train.json", "train.jsonl", "密.json"])
     assert run(world, log / "train.json").added == 2, "it was named itself"
 
 

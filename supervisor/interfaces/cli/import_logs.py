@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -65,7 +64,7 @@ def import_logs(
         with call.control(stops=True) as control:
             done = bring_in(ws, Path(os.path.abspath(path)), at, control, dates=dates, me=me.strip(), dry_run=dry_run)
         per_day = max(ws.config.llm.max_calls_per_day, 1)
-        fields = wire(asdict(done) | {"left_out": [*done.left_out]})
+        fields = wire(vars(done) | {"left_out": [*done.left_out]})
         # no file names what could not be read any more
         fields |= {"daysOfCalls": None if done.calls is None else -(-done.calls // per_day), "unreadFile": None}
         counted = "copied" if done.folder else "added"  # a row even if it is 0
@@ -120,7 +119,7 @@ def _forget(call: Call, ws: Workspace, at: datetime, name: str, *, yes: bool) ->
 
 
 def _show_clients(call: Call) -> None:
-    from ...importing.kinds import CLIENTS, labels, logs_of
+    from ...importing.kinds import CLIENTS, LABELS, logs_of
 
     logs = {kind.name: [str(path) for path in logs_of(kind, os.environ)] for kind in CLIENTS}
     lines = [
@@ -130,7 +129,7 @@ def _show_clients(call: Call) -> None:
     ]
     lines = lines or [Text("No client of this machine has kept logs.")]
     others = Text(
-        "`recalld import PATH` reads a file, a folder or a ZIP archive of: {kinds}; and copies Markdown notes.", kinds=labels()
+        "`recalld import PATH` reads a file, a folder or a ZIP archive of: {kinds}; and copies Markdown notes.", kinds=LABELS
     )
     call.answer(logs, [*lines, others])
 
