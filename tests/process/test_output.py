@@ -97,8 +97,8 @@ def test_line_printer_never_waits_and_prints_what_it_had_room_for(monkeypatch):
 
 
 SHOWN = {
-    "zh": ("进程启动了（started）", "history.json", "消息 1", "运行中的进程仍用之前的配置", "现在写到了 [tokens] 下面"),
-    "en": ("started (started)", "new messages were found", "messages 1", "is wrong", "is below [tokens]"),
+    "zh": ("进程启动了（started）", "history.json", "消息 1", "运行中的 supervisor 仍用之前的配置", "配置里没有这个名字"),
+    "en": ("started (started)", "new messages were found", "messages 1", "is wrong", "there is no such section"),
 }
 
 
@@ -111,7 +111,7 @@ def test_run_tells_a_person_at_a_terminal_in_his_language_and_time(recalld, lang
         (recalld.root / "history.json").write_text(json.dumps([message("花生-1", "2026-01-28T09:00")]), encoding="utf-8")
         until(lambda: b'"seen"' in (recalld.root / "log.jsonl").read_bytes(), process)
         with (recalld.root / "recalld.toml").open("a") as config:
-            config.write('[tokens]\nlanguage = "zh"\n')
+            config.write('[worker]\nlanguage = "zh"\n')
         until(lambda: b'"config_refused"' in (recalld.root / "log.jsonl").read_bytes(), process)
     os.close(writer)
     shown = os.read(reader, 1 << 16).decode()

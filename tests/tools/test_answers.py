@@ -365,10 +365,10 @@ def test_tools_answer_in_the_language_of_their_instructions(memory):
     calls = [
         ("memory_search", {"keywords": "海鲜 龙虾"}, "no entry contains 海鲜 or 龙虾", "未找到包含 海鲜 或 龙虾 的记忆"),
         ("memory_search", {"query": "zyxwvut"}, "nothing in memory about zyxwvut.", "没找到与“zyxwvut”有关的内容。"),
-        ("memory_read", {"recent_count": "三"}, "it must be a whole number, not str", "它必须是整数，不能是 str"),
+        ("memory_read", {"recent_count": "三"}, "it must be a whole number, not str", "应为整数，给的却是 str"),
         ("memory_get", {"path": "memory"}, "is no memory file", "不是记忆文件"),
         ("memory_write", {"content": ""}, "it is empty", "内容是空的"),
-        ("memory_delete", {"lines": ["9@00000000"]}, "there is none", "那里没有行"),
+        ("memory_delete", {"lines": ["9@00000000"]}, "there is none", "没有这一行"),
         ("memory_lose", {}, "there is no such tool", "没有这个工具"),
     ]
     for name, arguments, english, chinese in calls:
