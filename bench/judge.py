@@ -14,7 +14,8 @@ import re
 from typing import Final, NamedTuple
 
 from bench.pieces import NUMBER, Piece, in_digits, number, plain, shaped
-from recalld.supervisor.text.tokenizer import HAN, tokens
+from recalld.supervisor.text.language import HAN
+from recalld.supervisor.text.tokenizer import tokens
 
 _LENGTHS: Final = {
     "mm": 1,

@@ -10,7 +10,8 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from recalld.supervisor.text.chinese import han_frequency
-from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
+from recalld.supervisor.text.language import HAN
+from recalld.supervisor.text.tokenizer import spelled, tokens
 from recalld.supervisor.text.word_frequency import rarity_of
 
 

@@ -10,10 +10,11 @@ from typing import Final, Literal, TypeAlias
 
 from ..protocol.paths import SLUG_CHARS, dated_name
 from ..text.chinese import cut_whole, han_frequency, is_noun, kind, pinyin, to_simplified
+from ..text.language import HAN
 from ..text.lazy_re import lazy_re
 from ..text.redact import names_secret, redacted
 from ..text.secret_forms import SECRET_STEMS
-from ..text.tokenizer import HAN, stem
+from ..text.tokenizer import stem
 from ..text.word_frequency import rarity_of
 
 #: How many files of other days say what words are worth.

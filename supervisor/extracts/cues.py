@@ -10,8 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final, Literal
 
+from ..text.language import HAN
 from ..text.lazy_re import lazy_re, lines_of
-from ..text.tokenizer import HAN
 
 Cue = Literal[
     "event", "decision", "change", "off", "amendment", "health", "money", "plan", "deed", "request", "result",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from ..text.language import HAN
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import HAN
 
 _QUESTION: Final = lazy_re(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
 #: How people ask without a mark: by the order of words, and with no second verb ("who is on call is Tom").

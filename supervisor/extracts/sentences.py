@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
-from ..text.language import Language
+from ..text.language import HAN, Language
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import HAN
 from .replies import is_question
 
 _Kind: TypeAlias = Literal["prose", "item", "fault", "code"]

@@ -24,8 +24,8 @@ from ..protocol.paths import LONG_TERM, is_unfinished
 from ..storage.clock import local_day
 from ..storage.errors import BadRequest, SupervisorError
 from ..storage.texts import Text
+from ..text.language import CHINESE, ENGLISH
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import CHINESE, ENGLISH
 from ..workspace import Workspace
 
 #: By what the words to forget are named.

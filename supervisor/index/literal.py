@@ -15,8 +15,8 @@ from ..protocol.paths import WorkspacePaths
 from ..storage.clock import NEVER, Deadline
 from ..storage.errors import SupervisorError
 from ..storage.files import Files
+from ..text.language import CHINESE, ENGLISH, HAN
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import CHINESE, ENGLISH, HAN
 from .documents import chunk_file
 from .hit import Hit, Passage
 from .manifest import Record

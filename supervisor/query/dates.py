@@ -16,8 +16,8 @@ from datetime import date
 from typing import Final, TypeAlias
 
 from ..text.comparing import MONTH
+from ..text.language import HAN
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import HAN
 from . import meanings
 from .calendar import (
     COUNTS,

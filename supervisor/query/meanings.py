@@ -13,8 +13,8 @@ from datetime import date
 from typing import Final
 
 from ..text.comparing import HAN_DIGITS
+from ..text.language import HAN
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import HAN
 from .calendar import (
     LONGEST,
     Days,

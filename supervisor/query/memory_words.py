@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import Final
 
 from ..text.chinese import cut_for_search, sounding_like, to_simplified
+from ..text.language import CHINESE, HAN
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import CHINESE, HAN, latin_words, stem, stems, tokens
+from ..text.tokenizer import latin_words, stem, stems, tokens
 from ..text.word_frequency import line_of, rarity_of
 from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT, Query
 

@@ -37,8 +37,9 @@ from ..storage.clock import NEVER, Deadline
 from ..storage.errors import SupervisorError, as_supervisor_error
 from ..storage.files import Files
 from ..text.foreign_text import printable
+from ..text.language import HAN
 from ..text.lazy_re import lazy_re
-from ..text.tokenizer import HAN, tokens
+from ..text.tokenizer import tokens
 from .neighbours import is_asked_again
 
 if TYPE_CHECKING:

@@ -12,10 +12,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
-from .lazy_re import lazy_re, lines_of
-from .tokenizer import CHINESE, ENGLISH, HAN, KANA
+from .lazy_re import lazy_re, lines_of, words_of
 
 Language = Literal["zh", "en"]
+
+_DATA: Final = Path(__file__).parent / "data"
+#: The stop words of both languages.
+CHINESE: Final = frozenset(words_of(_DATA / "stop_words.zh.txt"))
+ENGLISH: Final = frozenset(words_of(_DATA / "stop_words.en.txt"))
+#: Han characters with 々 and 〇, for use in a character class.
+HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+#: Hiragana and katakana with the long-vowel mark.
+KANA: Final = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
 
 #: The roles in Chinese, as recalld writes them before what was said; in English a role is its own label.
 ROLES: Final = {"user": "用户", "assistant": "助手", "system": "系统", "tool": "工具"}
@@ -47,7 +55,7 @@ SKIP_PREFIXES: Final = (
 )  # fmt: skip
 
 #: Greetings and goodbyes, and words that follow a courtesy; added by recalld.
-GREETINGS: Final = tuple(lines_of(Path(__file__).parent / "data/greetings.txt"))
+GREETINGS: Final = tuple(lines_of(_DATA / "greetings.txt"))
 
 #: The most characters of chit-chat, after folding; of the same design.
 SKIP_CHARS: Final = 8

@@ -20,9 +20,8 @@ from datetime import date
 from sys import maxsize
 from typing import Final
 
-from .language import Language
+from .language import HAN, KANA, Language
 from .lazy_re import lazy_re
-from .tokenizer import HAN, KANA
 
 #: Tokens that the chat template adds to each message.
 MESSAGE_TOKENS: Final = 4

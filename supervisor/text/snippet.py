@@ -15,8 +15,8 @@ from itertools import islice, takewhile
 from typing import Final
 
 from .chinese import to_simplified
+from .language import HAN
 from .lazy_re import lazy_re
-from .tokenizer import HAN
 
 #: What joins the character before it, beside marks: joiners, skin tones, tags, vowels and finals of Hangul; and what joins the
 #: next one, beside signs that cut off a vowel, as in Devanagari: a joiner, number signs of Arabic. Two of the last are a flag.

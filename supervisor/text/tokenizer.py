@@ -12,25 +12,15 @@ import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any, Final
 
 from .chinese import cut_for_search, cut_whole, to_simplified
-from .lazy_re import lazy_re, words_of
-
-_DATA: Final = Path(__file__).parent / "data"
-#: The stop words of both languages.
-CHINESE: Final = frozenset(words_of(_DATA / "stop_words.zh.txt"))
-ENGLISH: Final = frozenset(words_of(_DATA / "stop_words.en.txt"))
-
+from .language import CHINESE, ENGLISH, HAN, KANA
+from .lazy_re import lazy_re
 
 #: Stored in every index; an index with another version of the tokens has to be rebuilt.
 VERSION: Final = 9
 
-#: Han characters with 々 and 〇, for use in a character class.
-HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-#: Hiragana and katakana with the long-vowel mark.
-KANA: Final = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
 #: Kana, hangul, Thai, Lao, Burmese, Khmer: written without spaces, or with endings joined to the word.
 _PAIRED: Final = KANA + "\u1100-\u11ff\uac00-\ud7a3\u0e01-\u0e3a\u0e40-\u0eff\u1000-\u109f\u1780-\u17d3"
 #: Signs that belong to a word but that `re` does not count as letters: accents, Hebrew and Arabic points, Indic vowels.

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from .chinese import first_line, han_frequency
+from .language import HAN
 from .lazy_re import lazy_re, words_of
-from .tokenizer import HAN, stem, tokens
+from .tokenizer import stem, tokens
 
 #: Occurrences in a million words at which the rarity is 0, and at which it is 1.
 _COMMON: Final = 3000.0

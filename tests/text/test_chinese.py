@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.text import chinese
 from recalld.supervisor.text.chinese import MappedDictionary, cut_for_search, han_frequency, to_simplified
-from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
+from recalld.supervisor.text.language import HAN
+from recalld.supervisor.text.tokenizer import spelled, tokens
 
 #: What people write, and what cuts badly: names, ambiguous runs, words of one character, rare characters.
 WRITTEN = (
