@@ -28,14 +28,7 @@ _TEMPLATES = {
     "HEARTBEAT_GREETING_PROMPT": "heartbeat-greeting",
 }
 
-__all__ = [
-    "CONVERSATION_TO_MEMORY_PROMPT",
-    "HEARTBEAT_GREETING_PROMPT",
-    "MEMORY_ENTRY_TEMPLATE",
-    "OVERFLOW_SUMMARY_PROMPT",
-    "RECURSIVE_SUMMARY_PROMPT",
-    "workspace_prompt",
-]
+__all__ = [*_TEMPLATES, "workspace_prompt"]  # noqa: PLE0604 - names of _TEMPLATES
 
 
 def __getattr__(name: str) -> str:

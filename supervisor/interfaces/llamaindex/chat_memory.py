@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
 from sys import maxsize
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-import llama_index.core
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ThinkingBlock, ToolCallBlock
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.memory import ChatSummaryMemoryBuffer
@@ -50,8 +47,6 @@ _ROLES: Final = {
     MessageRole.CHATBOT: "assistant",
     MessageRole.MODEL: "assistant",
 }
-#: The table of `cl100k_base` in the package, under the name that tiktoken gives it.
-_TABLE: Final = "_static/tiktoken_cache/9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 _MEDIA: Final = ("image", "audio", "video")
 _SUMMARY_FIELD: Final = "{current_summary}"
 _TALK_FIELD: Final = "{new_dialogue_content}"
@@ -316,33 +311,18 @@ def _digest(digests: Sequence[str], messages: Sequence[ChatMessage], count: int)
 
 
 def _tokens_in(text: str) -> int:
-    """Return the tokens that LlamaIndex's tokenizer counts in the text; an estimate if it would have to download one."""
-    tokenizer = _own_tokenizer()
-    return _counted(tokenizer, text) if tokenizer else estimate_tokens(text)
+    """Return the tokens that LlamaIndex's tokenizer counts in the text; an estimate where that fails."""
+    try:
+        return _counted(get_tokenizer(), text)
+    except Exception:  # noqa: BLE001 - it is the user's own, or has to be downloaded: an error in it must not lose the message
+        return estimate_tokens(text)
 
 
 def _tokenized(text: str) -> list[int]:
     return [0] * _tokens_in(text)
 
 
-def _own_tokenizer() -> Callable[[str], list[Any]] | None:
-    tokenizer: Callable[[str], list[Any]] | None = llama_index.core.global_tokenizer
-    if tokenizer is not None:
-        return tokenizer
-    is_there = (Path(llama_index.core.__file__).parent / _TABLE).is_file()
-    if not is_there or "TIKTOKEN_CACHE_DIR" in os.environ:
-        return None
-    try:
-        tokenizer = get_tokenizer()
-    except ImportError:
-        return None
-    return tokenizer
-
-
 @lru_cache(maxsize=8192)
 def _counted(tokenizer: Callable[[str], list[Any]], text: str) -> int:
     """Return the tokens of the text; cached, since every put and get counts the same texts again."""
-    try:
-        return len(tokenizer(text))
-    except Exception:  # noqa: BLE001 - the tokenizer is the user's own; an error in it must not lose the message
-        return estimate_tokens(text)
+    return len(tokenizer(text))
