@@ -19,12 +19,10 @@ from redis.retry import Retry
 
 from ..pool import scripts
 from ..protocol.llm import is_local, without_credentials
-from ..storage.texts import Text, msgid
+from ..storage.texts import Text
 from .cargo import Answer, Cargo, PoolAway, Sign, Uid
 
 _TIMEOUT_S: Final = 5.0
-#: LMOVE came with this version.
-_LEAST: Final = (6, 2)
 #: Redis may hold so much of its memory before nothing more is offered.
 FULL: Final = 0.7
 #: Seconds between two looks at who is there, and how full Redis is.
@@ -66,26 +64,12 @@ class Broker:
         try:
             return ask(*args, **named)
         except (redis.RedisError, OSError) as error:
-            raise self._away(error) from error
-
-    def _away(self, error: Exception) -> PoolAway:
-        words = str(error)
-        forbids = (redis.AuthenticationError, redis.exceptions.NoPermissionError)
-        if isinstance(error, forbids) or "NOAUTH" in words or "WRONGPASS" in words:
-            why = msgid(
-                "Redis at {server} refuses the user or the password, or what a pool does; docs/how-to/a-pool-of-workers.md has its address and its rights"
+            why = Text(
+                "Redis at {server} can't be used ({why}); docs/how-to/a-pool-of-workers.md has its address and its rights",
+                server=self.name,
+                why=" ".join(str(error).split()) or type(error).__name__,
             )
-        elif isinstance(error, redis.exceptions.OutOfMemoryError) or "OOM" in words:
-            why = msgid("Redis at {server} has no memory left; give it more with maxmemory")
-        elif any(word in words for word in ("SSL", "certificate", "closed", "reset")) or (
-            self.url.startswith("rediss:") and not any(word in words for word in ("refused", "resolve"))
-        ):
-            why = msgid(
-                "Redis at {server} can't be spoken with: TLS needs a rediss:// address, and a certificate that this machine trusts; one of your own is named with ?ssl_ca_certs=PATH"
-            )
-        else:
-            why = msgid("Redis at {server} can't be reached ({kind}); start it, or mend its address")
-        return PoolAway(Text(why, server=self.name, kind=type(error).__name__))
+            raise PoolAway(why) from error
 
     def is_full(self) -> bool:
         """Return whether Redis holds so much that nothing more should be offered."""
@@ -95,11 +79,8 @@ class Broker:
 
     def unfit(self) -> Iterator[Text]:
         """Yield why this Redis can't carry the pool, a sentence each; PoolAway where it can't be asked."""
-        server, memory = self.call("info", "server"), self.call("info", "memory")
-        version = str(server.get("redis_version", "0"))
-        if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _LEAST:
-            yield Text("it is Redis {version}, and a pool needs 6.2 or newer, or Valkey", version=version)
-        if (policy := str(memory.get("maxmemory_policy", "noeviction"))) != "noeviction":
+        policy = str(self.call("info", "memory").get("maxmemory_policy", "noeviction"))
+        if policy != "noeviction":
             yield Text("its maxmemory-policy is {policy}, which drops tasks; set it to noeviction", policy=policy)
         if urlsplit(self.url).scheme == "redis" and not is_local(self.url):
             yield Text("{server} is another machine and the address has no TLS; use rediss://", server=self.name)
