@@ -11,6 +11,7 @@ from datetime import date, datetime
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
+from typing import Final
 
 from ..archive.coverage import MemoryFile
 from ..archive.deletions import ShownHistory
@@ -39,6 +40,10 @@ from .sessions import (
     progress_to_wire,
     session_digest,
 )
+
+#: Seconds to wait for a session that another process sums up; then the turn goes on. A worker that checks whether somebody
+#: waits for a task shares the lock for a moment.
+TURN_WAIT_S: Final = 0.1
 
 
 class SessionTalk:

@@ -35,14 +35,11 @@ from ..text.llm_input import Entry, Fold, estimate_tokens, quote
 from ..text.snippet import snippet_span
 from .asking import ChatStream, SummaryWriter, in_one_line, model_of
 from .running import Said, answers_question, dialogue, read_said, whole_pairs
-from .session_files import SessionFiles, SessionTalk
+from .session_files import TURN_WAIT_S, SessionFiles, SessionTalk
 from .sessions import OVERFLOW, Intent, Progress, SessionPart, is_spoken, overflowing, past_threshold, source_of
 
 #: Why a model was not asked at all; what comes back by itself costs a session no attempt.
 _NOT_ASKED: Final = frozenset({"paused", "spent"})
-#: Seconds to wait for a session that another process sums up; then the turn goes on. A worker that checks whether somebody
-#: waits for a task shares the lock for a moment.
-_OVERFLOW_WAIT_S: Final = 0.1
 #: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
 _PIECE_TOKENS: Final = 4_000
 #: The part of the model's context that the line may take.
@@ -294,7 +291,7 @@ class SessionLines:
         while, and nothing is raised: the turn goes on, and what left is in the next line.
         """
         try:
-            with self._files.locked(session, _OVERFLOW_WAIT_S):
+            with self._files.locked(session, TURN_WAIT_S):
                 progress = self._settled(session, now)
                 if not progress.failure.is_over(now):
                     return None

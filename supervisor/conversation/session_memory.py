@@ -20,16 +20,13 @@ from ..summaries.model import Model
 from .asking import ChatStream
 from .memory_manager import MemoryManager
 from .running import Limits
-from .session_files import SessionFiles, SessionTalk
+from .session_files import TURN_WAIT_S, SessionFiles, SessionTalk
 from .sessions import RunningSummary, SessionPart
 
 #: Roles that are no part of a conversation: the system prompt is the caller's.
 _PROMPTS: Final = frozenset({"system", "developer"})
 #: Fields of a message that a model's server takes in addition to role and words.
 _SENT: Final = ("name", "tool_calls", "tool_call_id", "function_call")
-#: Seconds to wait for a summary that another process writes; then the turn goes on. A worker that checks whether somebody waits
-#: for a task shares the lock for a moment.
-_WAIT_S: Final = 0.1
 
 
 class SessionMessage(dict[str, Any]):
@@ -134,4 +131,4 @@ class SessionMemory(MemoryManager):
 
     def _claimed(self) -> AbstractContextManager[None]:
         """Keep other processes from summing up the session, too."""
-        return self._files.locked(self._session, _WAIT_S)
+        return self._files.locked(self._session, TURN_WAIT_S)

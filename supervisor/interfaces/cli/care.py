@@ -11,7 +11,6 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from time import sleep
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.clock import Clock, fixed_clock, utc_now
@@ -293,21 +292,11 @@ def _forget_in(call: Call, folder: Path) -> bool:
     return False
 
 
-#: The signals that systemd sends, and a terminal that is closed.
-_ENDS = (signal.SIGTERM, signal.SIGHUP)
-
-
 def _leave_nothing_when_ended() -> None:
-    """Let these signals interrupt the command, so that it deletes unfinished files; signals that `nohup` ignores stay so."""
-    for number in _ENDS:
+    """Let systemd, or a terminal that is closed, interrupt the command, so that it deletes unfinished files; `nohup` stays."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _interrupt)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    for number in _ENDS:  # systemd and shells send a second signal, which must not interrupt the cleanup
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
+            signal.signal(number, signal.default_int_handler)
 
 
 def _described(file: Path, contents: Contents) -> dict[str, Any]:
