@@ -28,39 +28,39 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_250, goal=2_300),
-    Room("supervisor/storage", most=2_115, goal=1_900),
+    Room("supervisor/storage", most=2_104, goal=1_900),
     Room("supervisor/protocol", most=4_535, goal=4_100),
     Room("supervisor/archive", most=3_854, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_819, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_259, goal=8_000),
     Room("supervisor/longterm", most=993, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_397, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_358, goal=1_400),
+    Room("supervisor/conversation supervisor/replies", most=2_390, goal=2_300),
+    Room("supervisor/pool worker/crew.py", most=1_339, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_157,
+        most=1_155,
         goal=950,
     ),
     Room("supervisor/host", most=2_159, goal=2_200),
     Room("supervisor/checks", most=2_469, goal=2_100),
     Room("supervisor/importing", most=2_167, goal=1_400),
     Room("supervisor/operations", most=1_698, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_557, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_542, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_959, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_939, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_892, goal=1_900),
-    Room("supervisor/interfaces", most=1_477, goal=1_500),
+    Room("supervisor/interfaces", most=1_464, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_073,
+        most=2_044,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_840, goal=48_000)
+ALL: Final = Room("all", most=49_724, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=47_833, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_782, goal=48_000)
 
 
 def _lines(path: Path) -> int:
