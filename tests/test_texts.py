@@ -77,7 +77,7 @@ def test_texts_are_literals_and_errors_and_sentences_are_texts():
                 together.append(f"{path.relative_to(ROOT)}:{node.lineno}")
             name = called.rpartition(".")[2]
             if name in kinds or name in {"say", "tell"}:
-                named = {"NoSummary", "NoService", "ServiceForbidden", "NoProcess", "say", "tell"}  # whose first is no name
+                named = {"NoSummary", "NoService", "NoProcess", "say", "tell"}  # whose first is no name
                 said = node.args[0 if name in named else 1 :]
                 spelt += [f"{path.relative_to(ROOT)}:{node.lineno} {text}" for one in said for text in literals(one)]
     assert (together, spelt) == ([], [])

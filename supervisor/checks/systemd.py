@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..host.service import SAID, TOLD, systemd_says
 from ..storage.disk import RealDisk, read_outside
-from ..storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
+from ..storage.errors import ForeignUnit, NoPermission, NoService, NoUnit
 from ..storage.files import Files
 from ..storage.texts import Text
 from .units import AGAIN, BACKUP, BACKUP_TIMER, FSCK, SERVICE, TEMPLATES, TIMER, Installation, parse_unit
@@ -52,14 +52,14 @@ def systemctl(what: Installation, *words: str) -> list[str]:
 
 
 def check_manager(what: Installation) -> None:
-    """Raise NoService or ServiceForbidden if its units can't be managed; the error says what to do."""
+    """Raise NoService or NoPermission if its units can't be managed; the error says what to do."""
     if not BOOTED.is_dir():
         raise NoService(
             Text("systemd does not run here"),
             Text("start `recalld run` another way, such as by cron at each start, or as the program of a container"),
         )
     if what.user and os.geteuid() != 0:
-        raise ServiceForbidden(Text("units of the system are root's"), Text("give the same command with `sudo`"))
+        raise NoPermission(what.folder, Text("units of the system are root's"), Text("give the same command with `sudo`"))
     if run_program(systemctl(what, "show", "--property=Version")).returncode:
         raise NoService(
             Text("this user has no session of systemd"),

@@ -20,7 +20,7 @@ from ..protocol.dated_file import Block
 from ..protocol.inbox import ChatKind, chat_of
 from ..protocol.message import UNSAID
 from ..storage.clock import from_wire, to_wire, truncate_to_ms
-from ..storage.lenient_json import read_record, wire_name
+from ..storage.lenient_json import read_record, record_fields, wire_name
 from ..summaries.schedule import Backoff
 
 Kind: TypeAlias = Literal["summary", "overflow"]
@@ -206,7 +206,7 @@ def progress_to_wire(session: str, progress: Progress) -> dict[str, Any]:
         "markers": {kind: _marker_to_wire(marker) for kind, marker in progress.markers.items()},
         "intent": intent
         and {"kind": intent.kind, "source": intent.source, "text": intent.text, "marker": _marker_to_wire(intent.marker)},
-        **_failure_to_wire(progress.failure),
+        **record_fields(progress.failure, wire_name),
         **({"running": _running_to_wire(progress.running)} if progress.running != RunningSummary() else {}),
         **({"chat": progress.chat} if progress.chat != "direct" else {}),
     }
@@ -238,7 +238,7 @@ def _running_to_wire(running: RunningSummary) -> dict[str, Any]:
         "summary": running.text,
         "marker": running.marker and _marker_to_wire(running.marker),
         "private": running.is_private,
-        **_failure_to_wire(running.failure),
+        **record_fields(running.failure, wire_name),
     }
 
 
@@ -247,14 +247,6 @@ def _running_from_wire(raw: Any) -> RunningSummary:
     return RunningSummary(
         str(raw["summary"]) if marker else "", marker, bool(raw["private"]), read_record(Backoff, raw, wire_name)
     )
-
-
-def _failure_to_wire(failure: Backoff) -> dict[str, Any]:
-    return {
-        "attempts": failure.attempts,
-        "failedAt": failure.failed_at and to_wire(failure.failed_at),
-        "nextAt": failure.next_at and to_wire(failure.next_at),
-    }
 
 
 def _marker_to_wire(marker: Marker) -> dict[str, Any]:

@@ -5,15 +5,12 @@ The check is the last `fsck` that found something wrong, or nothing any more; th
 `backup create` where that never ran.
 """
 
-import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from ..storage.clock import to_wire
-from ..storage.lenient_json import read_record
-from ..storage.texts import restored, stored
+from ..storage.lenient_json import parse_json, read_record, record_fields, render_json
 from ..workspace import Workspace
 
 T = TypeVar("T", "LastFsck", "LastBackup")
@@ -75,19 +72,13 @@ def remember_backup(ws: Workspace, file: Path, now: datetime) -> None:
 def keep_last(ws: Workspace, last: LastFsck | LastBackup) -> None:
     """Store this outcome in place of the one before."""
     path = ws.paths.fsck if isinstance(last, LastFsck) else ws.paths.backup
-    fields = {**asdict(last), "at": to_wire(last.at)}
-    if text := stored(last.failed):
-        fields["failedText"] = text
-    data = json.dumps(fields, ensure_ascii=False).encode() + b"\n"
     ws.files.make_folder(ws.paths.state)
-    ws.files.replace(path, data, ws.files.read_stable(path))
+    ws.files.replace(path, render_json(record_fields(last)) + b"\n", ws.files.read_stable(path))
 
 
 def _read(ws: Workspace, path: Path, kind: type[T]) -> T | None:
     try:
         version = ws.files.read_stable(path)
-        raw: Any = json.loads(version.data) if version else {}
-        last = read_record(kind, raw)
-        return replace(last, failed=restored(last.failed, raw.get("failedText")))
-    except (ValueError, TypeError, AttributeError, OSError):
+        return read_record(kind, parse_json(version.data)) if version else None
+    except (ValueError, OSError):
         return None

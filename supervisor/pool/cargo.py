@@ -39,7 +39,7 @@ from ..protocol.settings import variable
 from ..protocol.task import AskedTask, Result, Task, parse_result, parse_task, render_result, render_task
 from ..storage.clock import from_wire, to_wire
 from ..storage.errors import BadConfig
-from ..storage.lenient_json import read_record
+from ..storage.lenient_json import read_record, record_fields
 from ..storage.texts import Text, msgid
 
 Uid: TypeAlias = str
@@ -130,7 +130,7 @@ def packed(contents: Contents) -> bytes:
             "host": contents.host,
             "profile": contents.profile,
             "reserve": asdict(contents.reserve),
-            "blocks": [{**asdict(block), "created_at": to_wire(block.created_at)} for block in contents.blocks],
+            "blocks": [record_fields(block) for block in contents.blocks],
             "prompts": dict(contents.prompts),
             "config": {variable(place): _written(contents.config, place) for place in _KEYS},
         }

@@ -52,7 +52,6 @@ _UNFINISHED: Final = lazy_re(
 _CONTROL: Final = lazy_re(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 #: The folder that counts where the variable names none.
 _USUAL: Final = {
-    "XDG_CACHE_HOME": "~/.cache",
     "XDG_CONFIG_HOME": "~/.config",
     "XDG_DATA_HOME": "~/.local/share",
     "XDG_STATE_HOME": "~/.local/state",

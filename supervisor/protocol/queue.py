@@ -15,10 +15,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from ..storage.clock import to_wire, truncate_to_ms
+from ..storage.clock import truncate_to_ms
 from ..storage.errors import Busy
 from ..storage.files import Files
-from ..storage.lenient_json import parse_json, read_record, render_json, wire_name
+from ..storage.lenient_json import parse_json, read_record, record_fields, render_json, wire_name
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .message import ATTEMPTS_END, Failure
@@ -242,9 +242,8 @@ class TaskQueue:
 
     def fail(self, group: str, failure: Failure) -> None:
         """Record the last failure of a day or a month."""
-        times = {"failedAt": to_wire(failure.failed_at), "nextAt": to_wire(failure.next_at)}
-        fields = {"attempts": failure.attempts, **times, "reason": failure.reason}
-        self.record(group, fields | ({"refused": failure.refused} if failure.refused else {}))
+        fields = record_fields(failure, wire_name)
+        self.record(group, {name: value for name, value in fields.items() if value or name != "refused"})
 
     def recorded_names(self) -> list[str]:
         """Return the names under which failures are recorded: groups, and that of the provider."""

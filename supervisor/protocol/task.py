@@ -9,13 +9,12 @@ finishing and collecting it twice is harmless.
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from ..storage.clock import from_wire, to_wire
-from ..storage.lenient_json import parse_json, read_record, render_json, wire_name
-from ..storage.texts import restored, stored
+from ..storage.lenient_json import parse_json, read_record, record_fields, render_json, wire_name
 from ..text.foreign_text import parts_of
 from .message import ATTEMPTS_END
 from .summary_file import Source, can_be_named
@@ -191,7 +190,6 @@ def parse_result(data: bytes) -> Result:
     result = read_record(Result, raw, wire_name)
     return replace(
         _checked(result),
-        error=restored(result.error, raw.get("errorText")),
         retry_after_s=min(result.retry_after_s, LONGEST_RETRY_S),
         provider=_line(result.provider),
         model=_line(result.model),
@@ -214,9 +212,7 @@ def _checked(record: R) -> R:
 
 
 def _render(record: Task | AskedTask | Result, version: int) -> bytes:
-    values = {wire_name(key): value for key, value in asdict(record).items() if value is not None}
-    if text := stored(values.get("error", "")):
-        values["errorText"] = text
+    values = {key: value for key, value in record_fields(record, wire_name).items() if value is not None}
     for key in ("tooLong", "joined", "apart", "turns", "mark", "request"):
         if not values.get(key):
             values.pop(key, None)  # a file without it is read by every version

@@ -18,14 +18,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..storage.clock import SMALL, to_wire
 from ..storage.errors import BadFile, NewerFormat
-from ..storage.lenient_json import parse_json, read_record, render_json
+from ..storage.lenient_json import parse_json, read_record, record_fields, render_json
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from ..text.llm_output import outside_code
@@ -120,8 +120,7 @@ def prepared_turn_id(message: Message, written: datetime, latest: datetime) -> s
 
 def render_receipt(receipt: Receipt) -> bytes:
     """Return the bytes of a receipt's file."""
-    values = {"version": VERSION, **asdict(receipt), "at": to_wire(receipt.at)}
-    return render_json(values) + b"\n"
+    return render_json({"version": VERSION, **record_fields(receipt)}) + b"\n"
 
 
 def parse_receipt(data: bytes, path: Path | str) -> Receipt:

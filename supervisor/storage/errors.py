@@ -230,14 +230,6 @@ class NoService(SupervisorError, exit_code=69, http_status=503):
     mend: str
 
 
-class ServiceForbidden(SupervisorError, exit_code=77, http_status=403):
-    """This user may not manage the service. *mend* says what mends it."""
-
-    english = msgid("the service may not be managed: {why}; {mend}.")
-    why: str
-    mend: str
-
-
 class NoSummary(SupervisorError, exit_code=69, http_status=503):
     """
     The model gave no text that can become a summary; *reason* is one word, as in the events (protocol.md, 6.2).

@@ -2,14 +2,14 @@
 Lenient JSON: parsing that loses nothing of what other programs write, and rendering that every parser accepts.
 
 `recover` returns the elements of a damaged array, those before and after each fault, and what it could not read
-(docs/reference/protocol.md, 5). `read_record` makes a record of an object: each field is checked against its type, and unknown
-fields are ignored.
+(docs/reference/protocol.md, 5). `read_record` makes a record of an object that has `record_fields`: each field is checked
+against its type, and unknown fields are ignored.
 """
 
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from itertools import repeat
@@ -18,8 +18,8 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, ge
 
 from ..text.foreign_text import encoding_of
 from ..text.lazy_re import lazy_re
-from .clock import from_wire
-from .texts import Text
+from .clock import from_wire, to_wire
+from .texts import Text, restored, stored
 
 #: The most levels of arrays and objects in a history. Python's limit on nested calls would allow parsing a few more, but
 #: rendering them, called from a deeper place of the program, could fail.
@@ -190,14 +190,19 @@ _NOTHING: Final = object()
 
 
 R = TypeVar("R")
-
-
 _hints: Final = cache(get_type_hints)
 
 
 def wire_name(field: str) -> str:
     """Return the name of a field in JSON: "createdAt" of `created_at`."""
     return re.sub("_([a-z])", lambda match: match[1].upper(), field)
+
+
+def record_fields(record: Any, name_of: Callable[[str], str] = str) -> dict[str, Any]:
+    """Return what `read_record` reads as this record: times as they are stored, beside a Text what makes it again."""
+    values = {name_of(name): value for name, value in asdict(record).items()}
+    values |= {name: to_wire(value) for name, value in values.items() if isinstance(value, datetime)}
+    return values | {f"{name}Text": stored(value) for name, value in values.items() if isinstance(value, Text)}
 
 
 def read_record(kind: type[R], raw: object, name_of: Callable[[str], str] = str) -> R:
@@ -212,7 +217,8 @@ def read_record(kind: type[R], raw: object, name_of: Callable[[str], str] = str)
     for part in fields(kind):  # type: ignore[arg-type]
         name = name_of(part.name)
         if name in raw:
-            values[part.name] = _read(hints[part.name], raw[name], name)
+            value = _read(hints[part.name], raw[name], name)
+            values[part.name] = restored(value, raw[f"{name}Text"]) if f"{name}Text" in raw else value
         elif part.default is MISSING and part.default_factory is MISSING:
             raise ValueError(f"it has no {name}")
     return kind(**values)

@@ -6,7 +6,7 @@ The state is in `worker/failed/provider.json`, which is read and changed under t
 """
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -26,8 +26,8 @@ from ..protocol.task import NO_ANSWER, Result
 from ..storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from ..storage.errors import NoSummary
 from ..storage.files import Files
-from ..storage.lenient_json import read_record, wire_name
-from ..storage.texts import Text, restored, stored
+from ..storage.lenient_json import read_record, record_fields, wire_name
+from ..storage.texts import Text
 from .schedule import (
     TWICE,
     ProviderState,
@@ -109,12 +109,10 @@ def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
 
 def provider_state(task_queue: TaskQueue) -> ProviderState:
     """Return what is known of the provider: nothing where its file has a field that is none."""
-    raw = task_queue.recorded(PROVIDER)
     try:
-        state = read_record(ProviderState, raw, wire_name)
+        return read_record(ProviderState, task_queue.recorded(PROVIDER), wire_name)
     except ValueError:
         return ProviderState()
-    return replace(state, reason=restored(state.reason, raw.get("reasonText")))
 
 
 def configured_state(task_queue: TaskQueue, endpoint: Endpoint) -> ProviderState:
@@ -239,8 +237,4 @@ def _context_bytes(llm: Llm) -> int:
 
 
 def _wire(state: ProviderState) -> dict[str, Any]:
-    values = {wire_name(part.name): getattr(state, part.name) for part in fields(state)}
-    values |= {name: to_wire(value) for name, value in values.items() if isinstance(value, datetime)}
-    values["reasonText"] = stored(state.reason)
-    values["answers"] = {model: asdict(account) for model, account in state.answers.items()}
-    return {name: value for name, value in values.items() if value not in (None, "", {})}
+    return {name: value for name, value in record_fields(state, wire_name).items() if value not in (None, "", {})}

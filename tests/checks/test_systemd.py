@@ -35,7 +35,7 @@ from recalld.supervisor.checks.units import (
 )
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
-from recalld.supervisor.storage.errors import BadConfig, BadRequest, ForeignUnit, NoService, NoUnit, ServiceForbidden
+from recalld.supervisor.storage.errors import BadConfig, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
 from tests.kinds import OTHERS
 
 HERE = Installation(Path("/home/我/记忆"))
@@ -139,7 +139,7 @@ def test_check_says_what_is_missing_of_systemd(machine, monkeypatch):
 
 def test_check_wants_root_for_units_of_the_system(machine, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(ServiceForbidden, match="with `sudo`"):
+    with pytest.raises(NoPermission, match="with `sudo`"):
         check_manager(replace(HERE, user="alice"))
 
 

@@ -13,7 +13,7 @@ ERRORS = {
     71: {"NoProcess"},
     74: {"NoWorkspace", "StorageError", "Unchangeable"},
     75: {"AlreadyRuns", "Busy", "Conflict", "LockLost"},
-    77: {"NoPermission", "ServiceForbidden"},
+    77: {"NoPermission"},
     78: {"BadConfig", "NewerFormat"},
 }
 
