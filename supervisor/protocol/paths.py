@@ -119,8 +119,13 @@ class WorkspacePaths:
 
     @property
     def made_with(self) -> tuple[Path, ...]:
-        """One of these is there where somebody has made a workspace, or an assistant (CountBot, OpenClaw) keeps its memory."""
-        return (self.config, self.history, self.state, self.drop_box, self.memory, *map(self.root.joinpath, LONG_TERM))
+        """One of these is there where somebody has made a workspace."""
+        return (self.config, self.history, self.history_backup, self.seen)
+
+    @property
+    def holds(self) -> tuple[Path, ...]:
+        """One of these is there where an assistant (CountBot, OpenClaw) keeps its memory, too: a service makes more of none."""
+        return (*self.made_with, self.state, self.drop_box, self.memory, *map(self.root.joinpath, LONG_TERM))
 
     @property
     def folders(self) -> tuple[Path, ...]:

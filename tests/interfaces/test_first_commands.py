@@ -50,6 +50,22 @@ def test_run_says_that_it_makes_a_workspace_and_commands_how_to(tmp_path: Path, 
         assert f"make it with `recalld init -w '{tmp_path}/old w'`" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["memory", "inbox.d/new", ".recalld", "MEMORY.md"])
+def test_service_and_backups_begin_no_memory_in_an_assistants_folder(tmp_path: Path, capsys, name):
+    """Below the mount point of its disk an assistant may have made a folder: empty backups would push out the good ones."""
+    (tmp_path / "ws" / name).mkdir(parents=True)
+    place = ["-w", str(tmp_path / "ws")]
+    for words in (
+        ["backup", "nightly", str(tmp_path / "backups"), "--keep", "3"],
+        ["fsck", "--report"],
+        ["service", "install"],
+    ):
+        assert run_command(Call([*place, *words])) == 74
+    assert not (tmp_path / "backups").exists()
+    assert "has no workspace" in capsys.readouterr().err
+    assert run_command(Call([*place, "search", "tea"])) == 0
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("words", LEFT)
 def test_command_that_has_left_says_what_does_its_work_now(tmp_path: Path, capsys, words, language):

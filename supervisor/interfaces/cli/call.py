@@ -241,9 +241,9 @@ class ServedCall(Call):
 
 def refuse_plain_folder(root: Path) -> None:
     """Raise BadRequest if no `init`, supervisor, CountBot or OpenClaw has made the folder."""
-    from ...protocol.config import is_made
+    from ...protocol.paths import WorkspacePaths
 
-    if not is_made(root):
+    if not any(path.exists() for path in WorkspacePaths(root).holds):
         raise BadRequest("--workspace", Text("{root} is no workspace; `recalld init -w {root}` makes it one", root=root))
 
 
