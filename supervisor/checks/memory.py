@@ -25,6 +25,8 @@ from .machine import walk, writable
 LONGEST_WAIT: Final = timedelta(days=1)
 #: The time within which a program that writes in the drop-box itself gives its file the name that it is to have.
 _WRITTEN_IN: Final = timedelta(minutes=1)
+#: Files that are named one by one.
+_MOST_NAMED: Final = 5
 #: `status` looks at the encoding of so many notes, those that were changed last, of at most so many bytes each.
 _NEWEST_NOTES: Final = 100
 _NEWEST_BYTES: Final = 1 << 20
@@ -88,18 +90,17 @@ def why_unread(piece: Unread) -> Text:
 
 
 def dropped(look: Look) -> Faults:
-    """Yield the first file of the drop-box whose messages can't be read."""
+    """Yield the files of the drop-box whose messages can't be read."""
     why = {**look.dropped[1]}
     for path, stat in look.ws.drop_box.misnamed():
         if look.now - datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) > _WRITTEN_IN:
             why[path.name] = Text("its name does not end in .json")
-    for name in sorted(why)[:1]:
-        yield bad(
-            "files of inbox.d/new are not understood and are not taken in ({count}), the first is {name}: {why}; correct it, or delete it.",
-            count=len(why),
-            name=printable(name),
-            why=why[name],
+    if why:
+        named = [Text("{name} ({why})", name=printable(name), why=why[name]) for name in sorted(why)[:_MOST_NAMED]]
+        sentence = msgid(
+            "files of inbox.d/new are not understood and are not taken in ({count}): {files}; correct or delete them."
         )
+        yield bad(sentence, count=len(why), files=named)
 
 
 def waiting(look: Look) -> Faults:

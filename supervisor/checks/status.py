@@ -6,15 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days, memory_file
-from ..archive.memory_folder import DIGEST, MemoryFolder
+from ..archive.memory_folder import MemoryFolder
 from ..archive.plan import DayFile, plan_days, without_open_questions
 from ..archive.run import next_run, taken_names, why_due
 from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.dated_file import DatedFile, parse_dated, render_dated
-from ..protocol.message import Archived, Failure, History, InvalidEntry, Message
+from ..protocol.message import Archived, Failure, InvalidEntry, Message
 from ..protocol.paths import Period
 from ..storage.clock import to_wire
-from ..storage.files import digest_of
 from ..summaries.llm_state import (
     BYTES_PER_TOKEN,
     calls_needed,
@@ -46,8 +45,8 @@ def status(look: Look) -> dict[str, Any]:
         "now": to_wire(now),
         "timezone": ws.config.archive.timezone,
         "supervisor": "running" if look.is_running else "not running",
-        "history": _flags(look.history),
-        "unwritten": len(look.waiting),
+        "history": _flags(look),
+        "unwritten": None if look.no_history else len(look.waiting),
         "oldestUnwritten": to_wire(oldest) if oldest else None,
         "oldestUnsummarised": min(behind).isoformat() if behind else None,
         "datedFiles": len(files),
@@ -91,8 +90,8 @@ class _Filed(MemoryFolder):
         super().__init__(ws.files, ws.paths)
         zone = ws.config.archive.timezone
         self._planned = {day.name: render_dated(day.day, zone, ws.zone, now, day.blocks, ws.config.language) for day in days}
-        paths = [(day.day, self.path_of(day.name), self._planned[day.name]) for day in days]
-        self._new = [memory_file(data, path, day, digest_of(data)[:DIGEST], original=False) for day, path, data in paths]
+        paths = [(day.day, self.path_of(day.name)) for day in days]
+        self._new = [memory_file(self._planned[path.name], path, day, "", original=False) for day, path in paths]
 
     def dated(self) -> tuple[MemoryFile, ...]:
         return (*super().dated(), *self._new)
@@ -192,12 +191,14 @@ def _paused_until(state: ProviderState, now: datetime) -> str | None:
     return to_wire(state.next_at) if state.next_at and state.next_at > now else None
 
 
-def _flags(history: History) -> dict[str, int]:
-    flags = Counter(entry.archived for entry in history if isinstance(entry, Message))
-    return {
+def _flags(look: Look) -> dict[str, int | None]:
+    """Return how many messages have which flag; None where history.json can't be read."""
+    flags = Counter(entry.archived for entry in look.history if isinstance(entry, Message))
+    counts: dict[str, int | None] = {
         "messages": flags.total(),
         "false": flags[Archived.NO],
         "pending": flags[Archived.PENDING],
         "true": flags[Archived.YES],
-        "odd": sum(isinstance(entry, InvalidEntry) for entry in history),
+        "odd": sum(isinstance(entry, InvalidEntry) for entry in look.history),
     }
+    return dict.fromkeys(counts) if look.no_history else counts

@@ -93,14 +93,15 @@ def test_encodings_reads_no_link_folder_or_pipe(world):
 
 @pytest.mark.parametrize("name", ["备忘.md", "b.txt", "n.jsonl"])
 def test_dropped_names_a_file_of_the_drop_box_that_has_another_ending(world, name):
+    world.put("inbox.d/new/a.json", "{")
     world.put(f"inbox.d/new/{name}", "买牛奶\n")
     path = world.paths.drop_box / name
     os.utime(path, (world.clock().timestamp(),) * 2)
+    broken, named = "a.json (it is not JSON at line 1, column 2)", f"{name} (its name does not end in .json)"
     world.round()
-    assert world.verdict()[1], "a program may be about to name it"
+    assert f"(1): {broken};" in world.verdict()[0][0], "a program may be about to name it"
     world.clock.forward(minutes=2)
-    sentences, is_well = world.verdict()
-    assert (is_well, f"{name}: its name does not end in .json" in sentences[0]) == (False, True)
+    assert f"(2): {broken}, {named};" in world.verdict()[0][0], "the other is named as well"
 
 
 # ── times that can't be read ────────────────────────────────────────────────────

@@ -159,6 +159,10 @@ def test_status_and_plan_count_what_is_in_the_drop_box_until_it_is_filed(world):
     assert world.status()["unwritten"] == 1
     world.round("all")
     assert world.status()["unwritten"] == 0
+    world.write(b"[")
+    assert {world.status()["unwritten"], *world.status()["history"].values()} == {None}, (
+        "a file that can't be read has no count"
+    )
 
 
 def test_plan_lists_the_month_instead_of_its_days_on_the_first(world):
