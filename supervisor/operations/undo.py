@@ -93,10 +93,19 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
 
 
 def _take_summary_back(ws: Workspace, act: Act) -> None:
-    place = ws.paths.summary(Period(str(act.fields["period"])))
+    period = Period(str(act.fields["period"]))
+    place = ws.paths.summary(period)
     version = ws.files.read_stable(place)
     if version is None or version.digest[:DIGEST] != act.fields["digest"]:
         raise BadRequest(act.id, _CHANGED)
+    label, summaries = period.label[: len("2026-01")], ws.memory.summaries()
+    day, month = summaries.get(period), summaries.get(Period(label))
+    if period.kind == "day" and day and month and month.sources & day.sources and not month.extract:
+        made_from = Text(
+            "the summary of {month} was made from it since; edit the day by hand, then run `recalld summary redo {month}`",
+            month=label,
+        )
+        raise BadRequest(act.id, made_from)
     before = ws.files.read_shown(ws.paths.previous / str(act.fields["previous"]))
     if before is None:
         raise BadRequest(act.id, _GONE)

@@ -159,6 +159,18 @@ def test_undo_brings_the_text_of_an_edited_summary_back(world: World) -> None:
     assert world.read("memory/summary/2026-01-10.md") == before
 
 
+def test_undo_leaves_an_edited_summary_that_a_month_was_made_from(world: World) -> None:
+    world.write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。")])
+    world.settle()
+    shown = Memory(world.ws, clock=world.clock).summary("2026-01-10")
+    Memory(world.ws, clock=world.clock).edit_summary("2026-01-10", "## 我的\n\n在地垫下面。", shown.etag)
+    edited = world.read("memory/summary/2026-01-10.md")
+    world.put("memory/summary/2026-01.md", edited.replace(b"day\nperiod: 2026-01-10", b"month\nperiod: 2026-01"))
+    with pytest.raises(BadRequest, match="summary of 2026-01 was made from it since"):
+        take_back(world, last_id(world))
+    assert world.read("memory/summary/2026-01-10.md") == edited
+
+
 # ── each act, undone ─────────────────────────────────────────────────────────
 
 
