@@ -109,6 +109,18 @@ EVENTS: Final[Mapping[str, str]] = {
     "error": msgid("a step failed with an unexpected exception; the others went on"),
 }
 
+#: Events that somebody should act on, and those that say why something works less well.
+_ERRORS: Final = frozenset(
+    ["archive_backlog", "error", "fsck_failed", "history_invalid", "history_overflow", "on_trouble_failed", "quarantine_full"]
+)
+_WARNINGS: Final = frozenset(
+    (
+        *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
+        *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "provider_paused", "recall_failed"),
+        *("pool_waits", "replies_spent", "reply_failed", "hook_failed", "proxy_failed", "summary_failed"),
+        *("port_refused", "source_refused", "task_put_back", "time_odd", "watch_lost"),
+    )
+)
 #: After these events each state that lasts is reported anew.
 _FRESH: Final = frozenset({"started", "config_taken"})
 #: Bytes at the end of the log that are searched for the states that last.
@@ -123,6 +135,16 @@ _MAX_DAYS: Final = 36_500
 _FAULTS: Final = {"error": "", "degraded": "recovered"}
 #: What no further round could change: it ends a supervisor.
 _ENDING: Final = (BadConfig, NewerFormat, LockLost)
+
+
+def priority(event: str) -> int:
+    """
+    Return the priority of an event as syslog counts it: 3 for an error, 4 for a warning, else 6.
+
+    >>> priority("fsck_failed"), priority("degraded"), priority("archived")
+    (3, 4, 6)
+    """
+    return 3 if event in _ERRORS else 4 if event in _WARNINGS else 6
 
 
 class Events:

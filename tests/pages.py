@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from recalld.supervisor.events import EVENTS
+from recalld.supervisor.events import EVENTS, priority
 from recalld.supervisor.interfaces.http.openapi import REFUSED, WHO, description
 from recalld.supervisor.protocol.config import ORDER, RETIRED, Config, literal
 from recalld.supervisor.protocol.settings import dotted, keys
@@ -50,6 +50,11 @@ Each event is a line of `log.jsonl` in the workspace, and one that `recalld run`
 and durations, never the text of a message. What lasts is written once, when it begins. Its fields, an example, and how long the
 log is kept are in [protocol.md 8.1](protocol.md#8-events-and-exit-codes)."""
 #: The headings of that page, each with a sentence and the priority of its events.
+_LEVELS: Final = (
+    ("Somebody should act", "Errors in the journal of a service.", 3),
+    ("Something works less well", "Warnings in the journal of a service.", 4),
+    ("The course of things", "Nothing to do.", 6),
+)
 _REST: Final = """# REST
 
 This page is generated from the source: `python -m tests.pages`.
@@ -102,9 +107,12 @@ def configuration() -> str:
 
 
 def events() -> str:
-    """The page of events."""
-    rows = "\n".join(f"| `{event}` | {meaning} |" for event, meaning in EVENTS.items())
-    return f"{_EVENTS}\n\n| event | meaning |\n|---|---|\n{rows}\n"
+    """The page of events: a table for each level."""
+    lines = [_EVENTS]
+    for heading, sentence, level in _LEVELS:
+        rows = "\n".join(f"| `{event}` | {meaning} |" for event, meaning in EVENTS.items() if priority(event) == level)
+        lines.append(f"\n## {heading}\n\n{sentence}\n\n| event | meaning |\n|---|---|\n{rows}")
+    return "\n".join(lines) + "\n"
 
 
 def rest() -> str:

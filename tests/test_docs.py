@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import yaml
 
+from recalld.supervisor import events
 from recalld.supervisor.archive.journal import SeenJournal
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.fsck import fsck
@@ -146,6 +147,10 @@ def test_protocol_docs_describe_exactly_the_existing_events():
 @pytest.mark.parametrize("name", pages.PAGES)
 def test_generated_page_is_the_one_that_its_table_makes(name):
     assert pages.PAGES[name]() == (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8")
+
+
+def test_events_page_has_every_event_the_gravest_first():
+    assert re.findall(r"^\| `(\w+)` \|", pages.events(), re.MULTILINE) == sorted(EVENTS, key=events.priority)
 
 
 def test_exit_code_docs_describe_exactly_the_existing_exit_codes():

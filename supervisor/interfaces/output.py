@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -17,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
 
-from ..events import EVENTS
+from ..events import EVENTS, priority
 from ..operations.codec import camel
 from ..storage.clock import from_wire, local, to_wire
-from ..storage.process import line_printer
+from ..storage.process import is_journal, line_printer
 from ..storage.texts import Text, msgid, template
 from ..text.foreign_text import printable_json, printable_line
 from ..text.lazy_re import lazy_re
@@ -102,6 +103,16 @@ def as_line(event: Mapping[str, object]) -> str:
     return printable_line(" ".join([str(when[1]), str(what[1]), *parts]))
 
 
+def as_journal_line(event: Mapping[str, object]) -> str:
+    """
+    Return an event as a line for systemd's journal: priority, name and fields; the journal has the time.
+
+    >>> as_journal_line({"ts": "1", "event": "degraded", "why": "the disk is full"})
+    '<4>degraded why=the disk is full'
+    """
+    return f"<{priority(str(event['event']))}>{as_line(event).partition(' ')[2]}"
+
+
 def as_sentence(event: Mapping[str, object], render: Render) -> str:
     """
     Return an event as a person at a terminal reads it: the time on this machine, what it means, its name and its fields.
@@ -117,9 +128,11 @@ def as_sentence(event: Mapping[str, object], render: Render) -> str:
 
 @contextlib.contextmanager
 def event_printer(render: Render, *, json: bool) -> Iterator[Callable[[Mapping[str, object]], None]]:
-    """Yield what prints an event to standard output: as JSON, for a terminal, or as a plain line."""
+    """Yield what prints an event to standard output: as JSON, as a journal reads it, for a terminal, or as a plain line."""
     form: Callable[[Mapping[str, object]], str] = as_json if json else as_line
-    if not json and sys.stdout and sys.stdout.isatty():
+    if not json and is_journal(sys.stdout, os.environ):
+        form = as_journal_line
+    elif not json and sys.stdout and sys.stdout.isatty():
         form = partial(as_sentence, render=render)
 
     with line_printer(sys.stdout) as print_line:

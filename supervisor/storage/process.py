@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from queue import Full, Queue
 from typing import Any, Final, TextIO
 
@@ -93,6 +93,17 @@ def on_signals(stop: Callable[[], None]) -> None:
 _MAX_LINES: Final = 1000
 #: Seconds to wait for the reader at the end, of a full queue twice.
 _CLOSE_S: Final = 1.0
+
+
+def is_journal(out: TextIO | None, environ: Mapping[str, str]) -> bool:
+    """Return whether *out* goes to systemd's journal, which takes the priority of a line from `<3>` before it."""
+    named = environ.get("JOURNAL_STREAM")
+    if not named or out is None:
+        return False
+    with contextlib.suppress(OSError, ValueError):  # it is closed, or is no file
+        stat = os.fstat(out.fileno())
+        return named == f"{stat.st_dev}:{stat.st_ino}"
+    return False
 
 
 @contextlib.contextmanager

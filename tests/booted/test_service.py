@@ -174,8 +174,8 @@ def test_nightly_check_tells_once_what_is_lost(me):
     assert me.run("cat", "heard").out.count("messages are lost (50)") == 1
     assert "messages are lost (50)" in me.recalld("status").out.splitlines()[0]
     assert "the nightly check or backup failed" in me.recalld("service", "status").err
-    journal = me.run("journalctl", "--user-unit=recalld-fsck.service", "--identifier=recalld", "--no-pager")
-    assert journal.out.count("recalld: messages are lost (50)") == 2
+    errors = me.run("journalctl", "--user-unit=recalld-fsck.service", "--identifier=recalld", "--priority=err", "--no-pager")
+    assert errors.out.count("messages are lost (50)") == 2
 
 
 def test_nightly_backup_is_kept_though_there_are_to_be_no_more(me):

@@ -165,3 +165,25 @@ def test_service_without_systemd_is_one_sentence_and_changes_nothing(recalld, wo
     done = recalld("service", *words.split(), HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
     assert (done.code, done.out, done.err.count("\n")) == (69, "", 1)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):
+    with (tmp_path / "journal").open("w") as journal:
+        found = os.fstat(journal.fileno())
+        with recalld.supervised(stdout=journal, stderr=journal, JOURNAL_STREAM=f"{found.st_dev}:{found.st_ino}"):
+            recalld("append", "--role", "user", "--text", "我对花生过敏")
+        wrong = recalld.start(
+            "-w",
+            str(recalld.root),
+            "run",
+            stdout=journal,
+            stderr=journal,
+            RECALLD_RECALL_MAX_HITS="x",
+            JOURNAL_STREAM=f"{found.st_dev}:{found.st_ino}",
+        )
+        assert ended(wrong).code == 78
+    lines = (tmp_path / "journal").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "<6>started"
+    assert {line[:3] for line in lines[:-1]} == {"<6>"}
+    assert lines[-1].startswith("<3>recalld: RECALLD_RECALL_MAX_HITS")
+    assert "花生" not in "".join(lines)

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 
 from ...storage.clock import Clock, find_zone, fixed_clock, machine_zone, read_instant, to_wire, utc_now, why_no_instant
 from ...storage.errors import BadRequest, InternalError, SupervisorError, as_supervisor_error, from_os_error
+from ...storage.process import is_journal
 from ...storage.texts import Text, render
 from ...text.foreign_text import printable, printable_line
 from ...text.lazy_re import lazy_re
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: The beginning of commands in sentences that need `-w`; `init` names its workspace, an installed `service` that of its unit.
 _COMMAND: Final = lazy_re(r"`recalld (?=[a-z])(?!init |service (?!install))")
+#: The prefix of an error in the journal: its priority, as in sd-daemon(3).
+ERROR_MARK: Final = "<3>"
 #: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
 _LAST_YEAR: Final = 9900
 
@@ -84,7 +87,8 @@ class Call:
     def say(self, sentence: object, code: int = 0) -> int:
         """Print the sentence on standard error, in the language of the reader, and return the exit code."""
         if sys.stderr:  # None if the caller has closed it; `print` would then use standard output
-            print(printable_line(f"recalld: {self.render(sentence)}"), file=sys.stderr)
+            mark = ERROR_MARK if is_journal(sys.stderr, os.environ) else ""
+            print(printable_line(f"{mark}recalld: {self.render(sentence)}"), file=sys.stderr)
         return code
 
     def render(self, sentence: object) -> str:
