@@ -8,6 +8,7 @@ reading take no longer than a list; only the summary waits for the model, and on
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -76,6 +77,7 @@ class MemoryManager:
         self._read: dict[int, Said] = {}
         self._lock = threading.RLock()
         self._writing = threading.Lock()
+        self._has_warned = False
         if system_prompt:
             self.add({"role": "system", "content": system_prompt})
 
@@ -169,6 +171,10 @@ class MemoryManager:
 
     def _due(self, *, by_hand: bool) -> int:
         if self._model is None:
+            if not self._has_warned and self.needs_summary():
+                self._has_warned = True
+                text = "no model sums up the conversation, which is larger than its window: the oldest turns are not sent"
+                warnings.warn(text, stacklevel=3)
             return 0
         with self._lock:
             self._refresh()

@@ -290,7 +290,7 @@ class LongTermFile:
                 with contextlib.suppress(Conflict, FileExistsError):
                     self._write(path, version, after.encode(), is_same=after == before, keep_previous=keep_previous)
                     if after != before:
-                        note(kind, path=path, hunks=hunks(before, after))
+                        note(kind, path=path, hunks=hunks(before, after), made=version is None)
                     return LongTermText(path, after)
         raise Conflict(self.path)
 

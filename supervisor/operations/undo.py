@@ -89,7 +89,9 @@ def _take_lines_back(ws: Workspace, act: Act) -> None:
             raise BadRequest(act.id, _CHANGED)
         return left
 
-    ws.long_term.change(rule)
+    after = ws.long_term.change(rule)
+    if not after.text and act.fields.get("made"):
+        ws.files.remove(ws.paths.root / after.path)
 
 
 def _take_summary_back(ws: Workspace, act: Act) -> None:

@@ -23,6 +23,8 @@ from ..storage.texts import Text
 from .cargo import Answer, Cargo, PoolAway, Sign, Uid
 
 _TIMEOUT_S: Final = 5.0
+#: LMOVE came with this version.
+_LEAST: Final = (6, 2)
 #: Redis may hold so much of its memory before nothing more is offered.
 FULL: Final = 0.7
 #: Seconds between two looks at who is there, and how full Redis is.
@@ -79,6 +81,9 @@ class Broker:
 
     def unfit(self) -> Iterator[Text]:
         """Yield why this Redis can't carry the pool, a sentence each; PoolAway where it can't be asked."""
+        version = str(self.call("info", "server").get("redis_version", "0"))
+        if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _LEAST:
+            yield Text("it is Redis {version}, and a pool needs 6.2 or newer, or Valkey", version=version)
         policy = str(self.call("info", "memory").get("maxmemory_policy", "noeviction"))
         if policy != "noeviction":
             yield Text("its maxmemory-policy is {policy}, which drops tasks; set it to noeviction", policy=policy)

@@ -176,13 +176,16 @@ def test_summarize_asks_nothing_for_courtesies():
     assert (prompts(talk), talk.conversation_summary, talk.pending) == ([], "", [])
 
 
-def test_memory_manager_without_a_model_keeps_all_and_sends_what_fits():
+def test_memory_manager_without_a_model_keeps_all_and_warns_once():
     talk = manager(None, *(TALK * 26), question("现在？"), context=600)
 
-    sent = talk.context()
+    with pytest.warns(UserWarning, match="no model") as warned:
+        sent = [talk.context() for _ in range(3)]
+    assert len(warned) == 1
     assert len(talk.message_buffer) == 54
-    assert (sent[0]["content"], sent[-1]) == (SYSTEM, question("现在？"))
-    assert sum(read_said(one).tokens for one in sent) <= 480
+    assert sent[0][0]["content"] == SYSTEM
+    assert sent[0][-1] == question("现在？")
+    assert sum(read_said(one).tokens for one in sent[0]) <= 480
 
 
 # ── in a workspace ───────────────────────────────────────────────────────────

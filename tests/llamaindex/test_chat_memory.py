@@ -154,12 +154,15 @@ def test_chat_memory_does_not_use_the_summary_of_replaced_messages():
     assert build_chat_memory(Scripted(SUMMARY), token_limit=400, chat_store=store).get() == turn(99)
 
 
-def test_chat_memory_without_a_model_cuts_by_whole_turns():
+def test_chat_memory_without_a_model_cuts_by_whole_turns_and_warns_once():
     memory = build_chat_memory(None, token_limit=400)
-    put = fill(memory, 30)
+    with pytest.warns(UserWarning, match="no model sums up") as warned:
+        put = fill(memory, 30)
+
     shown = memory.get()
     assert shown == put[-len(shown) :]
     assert shown[0].role == "user"
+    assert len([one for one in warned if "no model" in str(one.message)]) == 1
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, None])

@@ -37,12 +37,14 @@ def why(url: str) -> list[str]:
         return [render(away.args[0], "zh")]
 
 
-def test_broker_says_why_it_can_not_be_used(tmp_path: Path, broker: Broker) -> None:
+def test_broker_says_why_it_can_not_be_used(tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     assert why(broker.url) == []
     assert "Connection refused" in why("redis://127.0.0.1:9/0")[0]
     with RedisServer(tmp_path, "requirepass secret", "maxmemory 100mb", "maxmemory-policy allkeys-lru") as other:
         assert "authenticated" in why(other.url)[0]
         assert "allkeys-lru" in why(other.url.replace("//", "//:secret@"))[0]
+    monkeypatch.setattr(broker.client, "info", lambda _: {"redis_version": "5.0.7"})
+    assert [str(one) for one in broker.unfit()] == ["it is Redis 5.0.7, and a pool needs 6.2 or newer, or Valkey"]
 
 
 # ── what passes through it ───────────────────────────────────────────────────
