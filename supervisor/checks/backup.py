@@ -278,10 +278,11 @@ def restore(file: Path, into: Path, clean: Callable[[Path], object] | None = Non
     its name by one rename: after any error there is none, or it is empty.
     """
     files, place = Files(RealDisk()), Path(os.path.realpath(into))
-    if os.path.ismount(place) or (os.path.lexists(place) and not (place.is_dir() and not os.listdir(place))):
-        raise BadRequest(
-            "--into", Text("{folder} is not an empty folder, or is a disk of its own; name a new one", folder=into)
-        )
+    if os.path.ismount(place):
+        way = Text("{folder} is where a disk is mounted; name a new folder on it, and move what is in that up", folder=into)
+        raise BadRequest("--into", way)
+    if os.path.lexists(place) and not (place.is_dir() and not os.listdir(place)):
+        raise BadRequest("--into", Text("{folder} is not an empty folder; name a new one", folder=into))
     with _opened(file) as backup:
         try:
             files.make_folder(place.parent)

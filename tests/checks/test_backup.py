@@ -219,7 +219,7 @@ def test_restore_needs_a_new_or_empty_folder_that_is_no_disk(lived, place, monke
             service.restore(made.file, into)
     (place / "磁盘").mkdir()
     monkeypatch.setattr("os.path.ismount", lambda path: path == place / "磁盘")
-    with pytest.raises(BadRequest, match="a disk of its own"):
+    with pytest.raises(BadRequest, match="where a disk is mounted; name a new folder on it"):
         service.restore(made.file, place / "磁盘")
     with pytest.raises(BadRequest, match="is not a file"):
         service.restore(place / "没有.tar", place / "新的")
