@@ -26,7 +26,7 @@ from ..workspace import Workspace
 from .wanted import Trace, Wanted, copies, decoded, files_below, text_at
 
 #: In a log: the name of a dated file, or the path of a file of memory.
-_FILE: Final = lazy_re(r"(?:\d{4}-\d{2}-\d{2}-|(?:memory|trash)/)[^\"]+\.md")
+_FILE: Final = lazy_re(r"(?:\d{4}-\d{2}-\d{2}-|(?:memory|trash)/)(?:[^\"\\]|\\.)+\.md")
 #: In an act: the lines that it changed, or the dated files that it moved.
 _UNDOABLE: Final = lazy_re(r'"hunks": |"files": \[')
 

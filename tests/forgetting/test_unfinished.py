@@ -71,6 +71,7 @@ def test_preview_takes_no_lock_of_the_history(world: World, monkeypatch: pytest.
         "2026-01-10-Camellia山茶花",
         "memory/阁楼 山茶花",
         "memory/from/a/山茶花",
+        'memory/say "山茶花" now',
     ],
 )
 def test_lines_of_the_log_that_name_a_file_of_memory_go_and_older_logs(world: World, name: str) -> None:
