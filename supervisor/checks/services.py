@@ -6,7 +6,6 @@ The units are read from where systemd reads them. Nothing asks systemd, so the c
 
 import json
 import os
-import stat as modes
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -18,31 +17,13 @@ from ..host.last_night import read_last_backup, read_last_fsck
 from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, MEMORY_LATE, parse_connections, read_state
 from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.disk import read_outside
-from ..storage.errors import BadConfig, why_refused
 from ..storage.texts import Text, msgid
 from .check import Faults, Look, bad, odd
-from .units import SERVICE, Installation, installed
+from .units import installed
 
 #: For how long a hook that was out of time is told, and a nightly backup that failed: the next night has its own.
 _DAY: Final = timedelta(days=1)
 _TWO_NIGHTS: Final = timedelta(days=2)
-#: The rights that others must not have on the file of a key.
-_OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
-
-
-def check_key(key: Path) -> None:
-    """Raise BadConfig if the file of a key does not exist, or others can read it."""
-    try:
-        stat = os.stat(key)
-    except OSError as error:
-        raise BadConfig(
-            "--key-file", Text("{path} can't be read ({why}); write the key into it", path=key, why=why_refused(error))
-        ) from error
-    if stat.st_mode & _OTHERS:
-        raise BadConfig(
-            "--key-file",
-            Text("others may read {path}; `{command}` takes that from them", path=key, command=f"chmod 600 {quote(str(key))}"),
-        )
 
 
 def last_night(look: Look) -> Faults:
@@ -64,40 +45,27 @@ def last_night(look: Look) -> Faults:
 
 
 def units(look: Look) -> Faults:
-    """Yield the faults of the services of the workspace; if there are none, a fault if no service runs."""
-    services = installed(look.ws.paths.root, look.environ)
-    faults = [fault for path, what in services.items() for fault in _of_service(path.parent, what)]
-    yield from faults
-    if services and not look.is_running and not faults:
-        options = next(iter(services.values())).options
-        yield bad(
-            "the service is down: it is installed, and no supervisor runs; `{again}` starts it, `{status}` says why it ended.",
-            again=f"recalld service restart{options}",
-            status=f"recalld service status{options}",
-        )
-
-
-def _of_service(folder: Path, what: Installation) -> Faults:
-    again, unit = f"recalld service install{what.options}", folder / what.unit(SERVICE)
-    if _is_gone(what.python):
-        yield bad(
-            "{unit} starts {python}, which is not there; `{command}` makes it for this recalld.",
-            unit=unit,
-            python=what.python,
-            command=again,
-        )
-    elif others := [folder / name for name, data in what.units().items() if not _holds(folder / name, data)]:
-        yield odd(
-            "{unit} is missing, or not as this recalld makes it; `{command}` makes it again. What you add with `systemctl edit` stays in use.",
-            unit=others[0],
-            command=again,
-        )
-    try:
-        if what.key:
-            check_key(what.key)
-    except BadConfig as error:
-        if not isinstance(error.__cause__, PermissionError):  # which only root may read
-            yield bad("the key file of {unit}: {why}.", unit=unit.name, why=error.why)
+    """Yield a fault of each service of the workspace: its Python is gone, a unit is another, or no supervisor runs."""
+    for path, what in installed(look.ws.paths.root, look.environ).items():
+        if _is_gone(what.python):
+            yield bad(
+                "{unit} starts {python}, which is not there; `{command}` makes it for this recalld.",
+                unit=path,
+                python=what.python,
+                command=f"recalld service install{what.options}",
+            )
+        elif others := [unit for name, data in what.units().items() if not _holds(unit := path.with_name(name), data)]:
+            yield odd(
+                "{unit} is missing, or not as this recalld makes it; `{command}` makes it again. What you add with `systemctl edit` stays in use.",
+                unit=others[0],
+                command=f"recalld service install{what.options}",
+            )
+        elif not look.is_running:
+            yield bad(
+                "the service is down: it is installed, and no supervisor runs; `{again}` starts it, `{status}` says why it ended.",
+                again=f"recalld service restart{what.options}",
+                status=f"recalld service status{what.options}",
+            )
 
 
 def _holds(path: Path, data: bytes) -> bool:

@@ -17,7 +17,7 @@ from ..storage.disk import RealDisk, read_outside
 from ..storage.errors import ForeignUnit, NoPermission, NoService, NoUnit
 from ..storage.files import Files
 from ..storage.texts import Text
-from .units import AGAIN, BACKUP, BACKUP_TIMER, FSCK, SERVICE, TEMPLATES, TIMER, Installation, parse_unit
+from .units import AGAIN, BACKUP, BACKUP_TIMER, FSCK, SERVICE, TEMPLATES, TIMER, Installation, read_unit
 
 #: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")
@@ -28,8 +28,6 @@ _SHOWN: Final = (SERVICE, AGAIN, FSCK, TIMER, BACKUP, BACKUP_TIMER)
 _PROPERTIES: Final = "ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp"
 #: The states of a unit that runs, or will in a moment.
 _RUNS: Final = ("active", "activating", "reloading")
-#: The state of a unit that has failed and will be started again soon.
-_WAITING: Final = "auto-restart"
 _UNIT_MODE: Final = 0o644
 _FILES: Final = Files(RealDisk())
 
@@ -76,28 +74,11 @@ def lingers(user: str) -> bool:
 
 
 def installation(what: Installation) -> Installation:
-    """
-    Return the installation with the user and the name of *what*, as its units tell it.
-
-    NoUnit if there are none, ForeignUnit for a unit that `install` did not make.
-    """
-    for present in _present(what).values():
+    """Return the installation with the user and name of *what*, as its unit tells it; NoUnit, or ForeignUnit for another's."""
+    unit = what.folder / what.unit(SERVICE)
+    if present := read_unit(unit, what.user):
         return present
-    raise NoUnit(what.folder / what.unit(SERVICE))
-
-
-def _present(what: Installation) -> dict[str, Installation]:
-    """Return what each of its units that exist is of, by name; ForeignUnit for one that `install` did not make."""
-    units = {}
-    for name in map(what.unit, TEMPLATES):
-        path, parsed = what.folder / name, None
-        with suppress(OSError):  # a folder, a pipe, a link to a device
-            parsed = parse_unit(read_outside(path), what.user)
-        if parsed:
-            units[name] = parsed
-        elif path.exists():
-            raise ForeignUnit(path)
-    return units
+    raise ForeignUnit(unit) if os.path.lexists(unit) else NoUnit(unit)
 
 
 def install(wanted: Installation) -> None:
@@ -106,39 +87,23 @@ def install(wanted: Installation) -> None:
 
     ForeignUnit, before anything is changed, for a unit of another service.
     """
-    contents, present = wanted.units(), _present(wanted)
-    for name, what in present.items():
-        if what.workspace != wanted.workspace:
-            raise ForeignUnit(wanted.folder / name)
-    _remove(wanted, [name for name in present if name not in contents])
+    contents = wanted.units()
+    with suppress(NoUnit):
+        if installation(wanted).workspace != wanted.workspace:
+            raise ForeignUnit(wanted.folder / wanted.unit(SERVICE))
+    _remove(wanted, [name for name in _present(wanted) if name not in contents])
     _FILES.make_folder(wanted.folder)
     for name, data in contents.items():
         path = wanted.folder / name
         _FILES.replace(path, data, _FILES.read_stable(path), mode=_UNIT_MODE)
-    _call(wanted, "daemon-reload")
     _call(wanted, "enable", *wanted.started)
-    _restart(wanted, wanted.started)
+    restart(wanted, *wanted.started)
 
 
-def restart(what: Installation) -> None:
-    """Restart the service with the installed code and unit; NoService, with the reason, if that fails."""
+def restart(what: Installation, *names: str) -> None:
+    """Restart the service, or the units *names*, with the installed code; NoService, with the reason, if that fails."""
+    names = names or (what.unit(SERVICE),)
     _call(what, "daemon-reload")
-    _restart(what, [what.unit(SERVICE)])
-
-
-def uninstall(what: Installation) -> Installation:
-    """
-    Stop and remove the units and return what they were; the workspace that they served is not changed.
-
-    NoUnit if there is no such unit; ForeignUnit, before anything is changed, for a unit that `install` did not make.
-    """
-    was = installation(what)
-    _remove(what, [*_present(what)], ["clean", "--what=all"])  # caches and the state of one of the system
-    _call(what, "daemon-reload")
-    return was
-
-
-def _restart(what: Installation, names: list[str]) -> None:
     _call(what, "reset-failed", *names, may_fail=True)
     with suppress(OSError):
         _FILES.remove(what.alarm / TOLD)  # trouble that comes back after this is reported again
@@ -148,6 +113,18 @@ def _restart(what: Installation, names: list[str]) -> None:
         if down := state_of(what)["down"]:
             raise NoService(down, Text("`recalld doctor` may say more")) from error
         raise
+
+
+def uninstall(what: Installation) -> Installation:
+    """Stop and remove the units and return what they were; the workspace is not changed. NoUnit and ForeignUnit as above."""
+    was = installation(what)
+    _remove(what, _present(what), ["clean", "--what=all"])  # caches and the state of one of the system
+    _call(what, "daemon-reload")
+    return was
+
+
+def _present(what: Installation) -> list[str]:
+    return [name for name in map(what.unit, TEMPLATES) if (what.folder / name).exists()]
 
 
 def _remove(what: Installation, names: list[str], *last: list[str]) -> None:
@@ -176,8 +153,13 @@ def state_of(what: Installation) -> dict[str, Any]:
     done = run_program(systemctl(what, "show", *map(what.unit, _SHOWN), f"--property={_PROPERTIES}"))
     shown = [dict(line.partition("=")[::2] for line in block.splitlines()) for block in done.stdout.split("\n\n")]
     service, again, fsck, timer, backup, backup_timer = (shown + [{}] * len(_SHOWN))[: len(_SHOWN)]
-    state, waits = service.get("ActiveState", ""), service.get("SubState") == _WAITING
+    # a failed unit that waits is started again soon
+    state, waits = service.get("ActiveState", ""), service.get("SubState") == "auto-restart"
     down = "" if state in _RUNS and not waits else _why_down(what, service)
+    nights = [
+        "failed" if started.get("Result", "success") != "success" else timer.get("ActiveState", "")
+        for timer, started in ((timer, fsck), (backup_timer, backup))
+    ]
     return {
         "unit": what.unit(SERVICE),
         "workspace": str(what.workspace),
@@ -185,16 +167,11 @@ def state_of(what: Installation) -> dict[str, Any]:
         "since": service.get("ActiveEnterTimestamp", ""),
         "statusText": service.get("StatusText", ""),
         "restarts": int(service.get("NRestarts") or 0),
-        "nightlyFsck": _at_night(timer, fsck),
-        "nightlyBackup": _at_night(backup_timer, backup) if what.backups else "none",
+        "nightlyFsck": nights[0],
+        "nightlyBackup": nights[1] if what.backups else "none",
         "down": down,
         "retries": bool(down) and (waits or again.get("ActiveState") in _RUNS),
     }
-
-
-def _at_night(timer: Mapping[str, str], started: Mapping[str, str]) -> str:
-    """Return the state of the timer; "failed" if the service that it starts failed the last time."""
-    return "failed" if started.get("Result", "success") != "success" else timer.get("ActiveState", "")
 
 
 def _why_down(what: Installation, service: Mapping[str, str]) -> str:

@@ -52,8 +52,6 @@ _PATH: Final = lazy_re(r"(?!\s)[^\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]*(?<
 #: Names of users and services that can be used unchanged in a unit's name.
 _USER: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 _NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-#: Where systemd keeps the state of services of the system.
-_SYSTEM_STATE: Final = Path("/var/lib/recalld")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +73,9 @@ class Installation:
     name: str = ""
 
     def __post_init__(self) -> None:
-        values: tuple[tuple[str, object, re.Pattern[str]], ...] = (
-            ("--workspace", self.workspace, _PATH),
-            ("--key-file", self.key, _PATH),
-            ("--backup-to", self.backups, _PATH),
-            ("python", self.python, _PATH),
-            ("--system", self.user, _USER),
-            ("--name", self.name, _NAME),
-        )
-        for option, value, allowed in values:
+        paths = {"--workspace": self.workspace, "--key-file": self.key, "--backup-to": self.backups, "python": self.python}
+        for option, value in {**paths, "--system": self.user, "--name": self.name}.items():
+            allowed = _PATH if option in paths else _USER if option == "--system" else _NAME
             if value and not allowed.fullmatch(str(value)):
                 sentence = msgid("{value!r} can't be in a unit: a path has no line break, a name letters, digits, . _ and -")
                 raise BadRequest(option, Text(sentence, value=str(value)))
@@ -121,13 +113,12 @@ class Installation:
     @property
     def alarm(self) -> Path:
         """The folder of its alarm."""
-        if self.user:
-            return _SYSTEM_STATE / self._place
-        return Path(user_folder("XDG_STATE_HOME", os.environ)) / "recalld" / f"recalld{self._at}"
+        state = Path("/var/lib") if self.user else Path(user_folder("XDG_STATE_HOME", os.environ))
+        return state / "recalld" / (self._place if self.user else f"recalld{self._at}")
 
     @property
-    def _place(self) -> str:  # no user has a plus sign
-        return f"{self.user}+{self.name}" if self.name else self.user
+    def _place(self) -> str:
+        return self._at[1:].replace(":", "+")  # a colon ends the name of a folder in a unit
 
     @property
     def _templates(self) -> tuple[str, ...]:
@@ -144,9 +135,10 @@ class Installation:
         how_made = {"python": self.python, **backups, **({"name": self.name} if self.name else {})}
         workspace, how = (json.dumps(value, ensure_ascii=False) for value in (str(self.workspace), how_made))
         head = f"{_MARK}\n{_OF}{workspace}\n{_MADE}{how}\n"
-        return {self.unit(template): f"{head}{self._filled(template)}\n".encode() for template in self._templates}
+        words = self._words()
+        return {self.unit(template): f"{head}{_fill(template, words)}\n".encode() for template in self._templates}
 
-    def _filled(self, template: str) -> str:
+    def _words(self) -> Mapping[str, str]:
         words = {
             "at": self._at,
             "workspace": quoted(str(self.workspace)),
@@ -159,20 +151,14 @@ class Installation:
             "options": _in_command(self.options),
             "backup": f"{_in_command(str(self.backups))} --keep {self.keep}" if self.backups else "",
             "target": "multi-user.target" if self.user else "default.target",
-            "sandbox": self._sandbox(template),
+            "user": self.user,
+            "place": self._place,
         }
-        return _fill(template, words)
-
-    def _sandbox(self, template: str) -> str:
-        if not self.user:
-            # the command of care.on_trouble may have to send a mail, which a sandbox would prevent
-            return "UMask=0077" if template in (FSCK, TROUBLE) else _fill("sandbox-user.conf", {})
-        # with "-" systemd starts the service even if the workspace is gone, so that the service itself reports that
-        writable = f"ReadWritePaths=-{quoted(str(self.workspace))}\n" if template != TROUBLE else ""
-        sandbox = _fill("sandbox-system.conf", {"writable": writable, "user": self.user, "place": self._place})
-        if template == BACKUP and self.backups:
-            sandbox += f"\nReadWritePaths=-{quoted(str(self.backups))}"
-        return sandbox
+        sandbox = _fill("sandbox-system.conf" if self.user else "sandbox-user.conf", words)
+        # the command of care.on_trouble may have to send a mail, which the sandbox of a user would prevent
+        words |= {"sandbox": sandbox, "sandbox_of_trouble": sandbox if self.user else "UMask=0077"}
+        into = f"\nReadWritePaths=-{quoted(str(self.backups))}" if self.user and self.backups else ""
+        return {**words, "sandbox_of_backup": sandbox + into}
 
 
 def unit_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -223,16 +209,22 @@ def parse_unit(data: bytes, user: str = "") -> Installation | None:
     return what if mark == _MARK else None
 
 
+def read_unit(path: Path, user: str = "") -> Installation | None:
+    """Return the installation that the unit at *path* is of, None if there is none, or it is somebody else's."""
+    with suppress(OSError):  # a folder, a pipe, a link to a device
+        return parse_unit(read_outside(path), user)
+    return None
+
+
 def installed(workspace: Path, environ: Mapping[str, str]) -> dict[Path, Installation]:
     """Return the services of the workspace by their units: the caller's own, then the system's."""
-    services = {}
+    services, root = {}, os.path.realpath(workspace)
     for folder in (unit_folder(environ), SYSTEM_FOLDER):
         for path in map(Path, sorted(glob(f"{escape(str(folder))}/recalld[.@]*service"))):
             instance = path.name.partition("@")[2].removesuffix(".service")
-            with suppress(OSError):  # a folder, a pipe, a link to a device
-                what = parse_unit(read_outside(path), instance.partition(":")[0] if folder == SYSTEM_FOLDER else "")
-                if what and os.path.realpath(what.workspace) == os.path.realpath(workspace):
-                    services[path] = what
+            what = read_unit(path, instance.partition(":")[0] if folder == SYSTEM_FOLDER else "")
+            if what and os.path.realpath(what.workspace) == root:
+                services[path] = what
     return services
 
 

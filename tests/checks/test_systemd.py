@@ -18,7 +18,6 @@ from subprocess import CompletedProcess
 import pytest
 
 from recalld.supervisor.checks import systemd
-from recalld.supervisor.checks.services import check_key
 from recalld.supervisor.checks.systemd import check_manager, install, installation, restart, state_of, uninstall
 from recalld.supervisor.checks.units import (
     AGAIN,
@@ -35,6 +34,7 @@ from recalld.supervisor.checks.units import (
 )
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
+from recalld.supervisor.interfaces.cli.service import check_key
 from recalld.supervisor.storage.errors import BadConfig, BadRequest, ForeignUnit, NoPermission, NoService, NoUnit
 from tests.kinds import OTHERS
 
@@ -82,7 +82,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_install_writes_the_units_and_starts_them(machine):
     install(HERE)
     assert machine.tree() == HERE.units()
-    assert [verb for verb in machine.verbs() if verb != "show"] == ["daemon-reload", "enable", "reset-failed", "restart"]
+    assert [verb for verb in machine.verbs() if verb != "show"] == ["enable", "daemon-reload", "reset-failed", "restart"]
     assert {path.stat().st_mode & 0o777 for path in machine.folder.iterdir()} == {0o644}
 
 

@@ -148,10 +148,10 @@ def an_index_that_is_damaged(it: Broken) -> None:
     it.world.reopen(WITHOUT_MODEL)
 
 
-def a_key_file_that_is_not_there(it: Broken) -> None:
+def a_service_that_does_not_run(it: Broken) -> None:
     folder = it.elsewhere / "systemd" / "user"
     folder.mkdir(parents=True)
-    for name, data in Installation(it.world.root, key=it.elsewhere / "密钥").units().items():
+    for name, data in Installation(it.world.root).units().items():
         (folder / name).write_bytes(data)
 
 
@@ -212,7 +212,7 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
     ),
     "a hook that was out of time": (a_hook_that_was_out_of_time, services.hooks),
     "an index that is damaged": (an_index_that_is_damaged, memory.index),
-    "a key file that is not there": (a_key_file_that_is_not_there, services.units),
+    "a service that does not run": (a_service_that_does_not_run, services.units),
     "a hook of an environment that is gone": (a_hook_of_an_environment_that_is_gone, services.clients),
     "a supervisor that hangs": (a_supervisor_that_hangs, services.supervisor),
     "a supervisor of another version": (a_supervisor_of_another_version, services.supervisor),

@@ -177,13 +177,6 @@ def a_summary_that_failed(it: Broken) -> None:
     it.recalld("run", "--until-settled", **it.environ)
 
 
-def a_key_file_that_others_may_read(it: Broken) -> None:
-    key = it.root.parent / "密钥"
-    key.write_text(KEY, encoding="utf-8")
-    key.chmod(0o640)
-    it.installed(key=key)
-
-
 def a_unit_that_was_edited(it: Broken) -> None:
     with (it.installed() / SERVICE).open("a", encoding="utf-8") as unit:
         unit.write("Restart=no\n")
@@ -204,11 +197,9 @@ BROKEN: dict[str, tuple[Callable[[Broken], object], set[tuple[str, str]]]] = {
         lambda it: os.utime(it.write("worker/results/month-2025-12-0123456789ab.json", "{}"), (1e9, 1e9)),
         {("tasks", "odd")},
     ),
-    "a key file that others may read": (a_key_file_that_others_may_read, {("service", "bad")}),
     "a unit that was edited": (a_unit_that_was_edited, {("service", "odd")}),
     "a timer that is gone": (lambda it: (it.installed() / TIMER).unlink(), {("service", "odd")}),
     "a service of an environment that is gone": (lambda it: it.installed(python="/opt/没有/bin/python3"), {("service", "bad")}),
-    "a service that does not run": (lambda it: it.installed(), {("service", "bad")}),
 }
 
 

@@ -3,20 +3,21 @@
 import os
 import pwd
 import shutil
+import stat as modes
 import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
-from ...checks.services import check_key
 from ...checks.systemd import check_manager, install, installation, lingers, restart, state_of, systemctl, uninstall
 from ...checks.units import SERVICE, TEMPLATES, Installation
 from ...host.service import down
 from ...protocol.config import check_made
 from ...protocol.paths import WorkspacePaths
 from ...storage.disk import RealDisk
-from ...storage.errors import AlreadyRuns, BadFile, BadRequest, ForeignUnit, NoPermission, NoUnit
+from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoUnit, why_refused
 from ...storage.texts import Text
 from .call import Call
 from .parser import Option, command
@@ -168,3 +169,18 @@ def _check(wanted: Installation) -> None:
     is_down = state_of(wanted)["state"] in ("inactive", "failed", "")
     if is_down and RealDisk().is_locked(WorkspacePaths(root).supervisor_lock):
         raise AlreadyRuns(root)
+
+
+def check_key(key: Path) -> None:
+    """Raise BadConfig if the file of a key does not exist, or others can read it."""
+    try:
+        stat = os.stat(key)
+    except OSError as error:
+        raise BadConfig(
+            "--key-file", Text("{path} can't be read ({why}); write the key into it", path=key, why=why_refused(error))
+        ) from error
+    if stat.st_mode & (modes.S_IRWXG | modes.S_IRWXO):
+        raise BadConfig(
+            "--key-file",
+            Text("others may read {path}; `{command}` takes that from them", path=key, command=f"chmod 600 {quote(str(key))}"),
+        )
