@@ -71,8 +71,8 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
     files: dict[Kind, list[str]] = {}
     unknown: list[str] = []
     kinds = [kind for kind in KINDS if kind.name == name] or KINDS
-    histories = source.named("history.json") if WORKSPACE in kinds else ()
-    states = {PurePosixPath(member).parent for member in histories}
+    paths = map(PurePosixPath, source.names) if WORKSPACE in kinds else ()
+    states = {path.parent for path in paths if path.name == "history.json"}
     # a history comes last: it may have a message that a dated file has, without the time
     for member in sorted(source.names, key=lambda member: (member.endswith("history.json"), member)):
         with source.sparing(member):
@@ -91,8 +91,6 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
 
 def logs_of(kind: Kind, environ: Mapping[str, str]) -> list[Path]:
     """Return the folders of a client's logs that are there."""
-    home = Path(environ.get("HOME") or Path.home())
-    places = [
-        (Path(environ[variable]) if environ.get(variable) else home / folder) / inner for variable, folder, inner in kind.homes
-    ]
+    home = environ.get("HOME") or Path.home()
+    places = (Path(environ.get(variable) or Path(home, folder), inner) for variable, folder, inner in kind.homes)
     return [place for place in places if place.is_dir()]

@@ -62,7 +62,7 @@ _DAY: Final = timedelta(days=1)
 
 def notes_of(source: Source) -> list[str]:
     """Return the members that are notes: Markdown in UTF-8, with no part of its path hidden."""
-    parts = {name: PurePosixPath(name).parts for name in source.named("*.md")}
+    parts = {name: PurePosixPath(name).parts for name in sorted(source.names) if name.endswith(".md")}
     return [name for name, of in parts.items() if not any(part.startswith(".") or is_unfinished(part) for part in of)]
 
 
@@ -72,13 +72,13 @@ def notes_folder(ws: Workspace, source: Source) -> Path:
 
 
 def read_notes(source: Source, names: Iterable[str]) -> dict[str, bytes]:
-    """Return these notes of a source; one that is no text is left out."""
+    """Return these notes of a source; no dated files, and one that is no text is left out."""
     notes: dict[str, bytes] = {}
     for name in names:
         with source.sparing(name):
             data = source.read(name)
             data.decode()
-            notes[name] = data
+            notes |= {} if data.startswith(_HEAD) else {name: data}
     return notes
 
 
@@ -96,27 +96,24 @@ def write_notes(
         place = place_below(base, "/".join([*folder.relative_to(base).parts, name]), from_here=True)
         if place is None or is_foreign(name) or any(above.is_file() for above in place.parents):
             done[name] = NO_NOTE
-        elif len(data) > MOST_BYTES:
+            continue
+        version, key, digest = ws.files.read_stable(place), digest_of_text(name), digest_of(data)
+        here = version.digest if version else None
+        if len(data) > MOST_BYTES:
             done[name] = TOO_LARGE
+        elif here == digest:
+            done[name], known[key] = SAME, digest
+        elif ws.journal.tombstones.has_file(ws.paths.relative(place), digest[:16]):
+            done[name] = SAME
+        elif here != known.get(key):
+            done[name] = DIFFERENT
         else:
-            done[name] = _write_note(ws, place, name, data, known, dry_run=dry_run)
+            done[name] = NEW
+            if not dry_run:
+                ws.files.make_folder(place.parent)
+                ws.files.replace(place, data, version)
+                known[key] = digest
     return done
-
-
-def _write_note(ws: Workspace, place: Path, name: str, data: bytes, known: dict[str, str], *, dry_run: bool) -> str:
-    version, key, digest = ws.files.read_stable(place), digest_of_text(name), digest_of(data)
-    if version and version.digest == digest:
-        known[key] = digest
-        return SAME
-    if ws.journal.tombstones.has_file(ws.paths.relative(place), digest[:16]):
-        return SAME
-    if (version.digest if version else None) != known.get(key):
-        return DIFFERENT
-    if not dry_run:
-        ws.files.make_folder(place.parent)
-        ws.files.replace(place, data, version)
-        known[key] = digest
-    return NEW
 
 
 # ── the messages of a workspace ──────────────────────────────────────────────
@@ -228,7 +225,7 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
 
 def _unwanted(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wanted:
     ws.journal.refresh()
-    if not (stones.unfinished() or _stands_again(ws, stones)):
+    if not stones.unfinished():
         return Wanted()
     messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.entry)}
     lines = tuple(line for line in standing_lines(ws) if stones.has_line(line.text))
@@ -240,13 +237,6 @@ def _unwanted(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wa
         and stones.has_file(f"memory/{path.relative_to(folder).as_posix()}", version.digest[:16])
     )
     return Wanted(messages, lines, tuple(notes))
-
-
-def _stands_again(ws: Workspace, stones: Tombstones) -> bool:
-    """True if a message that was forgotten there stands here, though that was done before: another source has brought it."""
-    ids = {identity for identity in stones.ids() if ws.journal.has_written(identity)}
-    blocks = (block for name in ws.journal.files_of(ids) for block in ws.memory.blocks(name)) if ids else ()
-    return any(map(stones.has, [*blocks, *ws.journal.unwritten.values()]))
 
 
 # ── its long-term lines and notes ────────────────────────────────────────────
@@ -261,8 +251,7 @@ def take_texts(
     *lines* and *notes* are what was taken before, and grow. A line that was known before stays as it is here: whoever has
     deleted it meanwhile does not get it again.
     """
-    names = (path for path in source.names if path.endswith(".md") and is_taken(path))
-    texts = read_notes(source, (path for path in names if source.beginning(path, len(_HEAD)) != _HEAD))
+    texts = read_notes(source, (path for path in source.names if path.endswith(".md") and is_taken(path)))
     first = next((path for path in LONG_TERM if path in texts or source.beside(path) is not None), "")
     written = {path.removeprefix("memory/"): data for path, data in texts.items() if path not in LONG_TERM}
     if first in texts:
@@ -308,23 +297,24 @@ def _with_entry(text: str, entry: Entry, name: str) -> str:
 
     What ended here is said once more only by an entry of a later day, and such an entry is not ended by an earlier end.
     """
-    struck = read_struck(entry.content)
-    words = without_marks(struck.words if struck else entry.content)
-    ended = False
-    for line in filled(cut(text)):
-        mine = parse_entry(line.text)
-        mark = read_struck(mine.content) if mine else None
-        if mark and without_marks(mark.words) == words:
-            ended = ended or not _is_after(entry, mark)
-        elif mine and struck and without_marks(mine.content) == words and not _is_after(mine, struck):
-            lines = text.split("\n")
-            shown = line.text.removesuffix(mine.content) + entry.content
+    words, struck = _words_of(entry), read_struck(entry.content)
+    parsed = ((line, parse_entry(line.text)) for line in filled(cut(text)))
+    same = [(line, mine) for line, mine in parsed if mine and _words_of(mine) == words]
+    for line, mine in same:
+        if struck and not read_struck(mine.content) and not _is_after(mine, struck):
+            lines, shown = text.split("\n"), line.text.removesuffix(mine.content) + entry.content
             lines[line.number - 1] = lines[line.number - 1].replace(line.text, shown)
             return "\n".join(lines)
-    if ended or line_with(text, words):
+    ends = [end for _, mine in same if (end := read_struck(mine.content))]
+    if line_with(text, words) or not all(_is_after(entry, end) for end in ends):
         return text
     home = entry.source if "@" in entry.source else f"{entry.source}@{name}"
     return with_line(text, f"{entry.day}|{home}|{entry.content}")
+
+
+def _words_of(entry: Entry) -> str:
+    struck = read_struck(entry.content)
+    return without_marks(struck.words if struck else entry.content)
 
 
 def _is_after(entry: Entry, ended: Struck) -> bool:

@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..archive.append import append
 from ..archive.tombstones import foreign_lists
@@ -134,17 +134,6 @@ def _nothing_in(work: Import, source: Source) -> NotImported:
     return NotImported(source.path, why)
 
 
-class _Read(NamedTuple):
-    """A message as it was read: its time, "" for none, what tells its conversation, and what it is known by."""
-
-    at: str
-    talk: tuple[str, ...]
-    id: str
-    digest: str
-    name: str
-    data: bytes
-
-
 class Import:
     """One import: the *files* of a source by their kinds, or of the *kind* of this name alone, and its *notes*."""
 
@@ -187,19 +176,19 @@ class Import:
         last: dict[tuple[str, ...], str] = {}
         seen: set[str] = set()
         for kind, name in [(kind, name) for kind, names in self.files.items() for name in names]:
-            read: list[_Read] = []
+            read: list[tuple[str, tuple[str, ...], str, str, str, bytes]] = []
             with self._source.sparing(name):
-                read = [*map(_read, filter(self._wanted, kind.messages(self.reading, name)))]
-            for message in read:
-                at = last[message.talk] = message.at or last.get(message.talk, "")
-                if message.id and message.digest in seen:  # a session that was resumed is in two logs
+                read = [*map(_parts_of, filter(self._wanted, kind.messages(self.reading, name)))]
+            for given, talk, identity, digest, person, data in read:
+                at = last[talk] = given or last.get(talk, "")
+                if identity and digest in seen:  # a session that was resumed is in two logs
                     continue
-                first[message.talk] = min(filter(None, (first.get(message.talk), at)), default="")
-                seen.add(message.digest)
-                self._ids.add(message.id)
-                self._people.update([message.name] if message.name else [])
-                self._undated += not message.at
-                messages.append((at, message.talk, message.data))
+                first[talk] = min(filter(None, (first.get(talk), at)), default="")
+                seen.add(digest)
+                self._ids.add(identity)
+                self._people.update([person] if person else [])
+                self._undated += not given
+                messages.append((at, talk, data))
         self._conversations = len(first)
         changed = to_wire(min(datetime.fromtimestamp(self._source.path.stat().st_mtime, UTC), self._now))
         return deque(sorted(((at or first[talk] or changed, data) for at, talk, data in messages), key=itemgetter(0)))
@@ -320,8 +309,9 @@ class Known:
         return any(map(_GIVEN.fullmatch, ids))
 
 
-def _read(message: dict[str, Any]) -> _Read:
+def _parts_of(message: dict[str, Any]) -> tuple[str, tuple[str, ...], str, str, str, bytes]:
+    """Return its time, "" for none, what tells its conversation, its id, what it is known by, who said it, and all else."""
     at, identity = message.pop("createdAt"), message.get("id", "")
     talk = tuple(str(message.get(field, "")) for field in ("session", "channel", "chat", "project"))
     digest = digest_of_text(f"{identity}\0{text_of(message) or ''}")
-    return _Read(to_wire(at) if at else "", talk, identity, digest, str(message.get("name") or ""), render_json(message))
+    return to_wire(at) if at else "", talk, identity, digest, str(message.get("name") or ""), render_json(message)

@@ -5,8 +5,6 @@ No member is read that is a link, or whose name leads elsewhere. A large file is
 as it was when it was opened.
 """
 
-from __future__ import annotations
-
 import itertools
 import lzma
 import os
@@ -17,21 +15,18 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from io import BufferedReader, FileIO, TextIOWrapper
-from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, Final
+from io import BufferedReader, BytesIO, FileIO, TextIOWrapper
+from pathlib import Path
+from typing import IO, Any, Final
 
 import ijson
 
-from ..protocol.backup_file import LIST, is_tar, members
+from ..protocol.backup_file import BackupFile, Entry, is_tar
 from ..storage.disk import is_below, open_outside, place_below, read_outside
 from ..storage.errors import BadBackup, BadFile, BadRequest, why_refused
 from ..storage.lenient_json import not_utf8, parse_json
 from ..storage.texts import Text, msgid
 from ..text.foreign_text import encoding_of, parts_of
-
-if TYPE_CHECKING:
-    from tarfile import TarInfo
 
 #: A member of an archive that is larger and shrinks by more than this is no text that people wrote.
 _BOMB_BYTES: Final = 100_000_000
@@ -49,11 +44,12 @@ _TAR_HEAD: Final = 512
 #: What a damaged archive, text or JSON file raises, besides an OSError without a number, which is bzip2's own.
 _DAMAGE: Final = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError),
-    *(UnicodeDecodeError, ijson.JSONError),
+    *(ValueError, ijson.JSONError),
 )
 
 #: Why something is no member.
 _NO_MEMBER: Final = Text("it is a link or an archive, or its name leads elsewhere or is there twice")
+_TOO_LARGE: Final = Text("it is larger than 100 MB")
 _DAMAGED: Final = Text("it is cut off, damaged, or no text in UTF-8: export or copy it again")
 _UNPACK: Final = Text(
     "it is encrypted, or grows more than two hundred times: unpack it yourself, look at it, and import the folder"
@@ -81,13 +77,12 @@ def entries(folder: Path, enters: Callable[[os.DirEntry[str]], bool] = bool) -> 
                 yield entry
 
 
-class _Part(FileIO):
-    """The *size* bytes of a file from *start* on; of a file that grows meanwhile, and of a backup of many, no more."""
+class _Whole(FileIO):
+    """A file as large as it is when it is opened, however it grows meanwhile."""
 
-    def __init__(self, path: Path, start: int = 0, size: int | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__(open_outside(path))
-        self._left = os.fstat(self.fileno()).st_size if size is None else size
-        self.seek(start)
+        self._left = os.fstat(self.fileno()).st_size
 
     def readinto(self, buffer: Any) -> int:
         """Read the next bytes."""
@@ -143,45 +138,36 @@ class Source:
     def _open_archive(self, path: Path, prefix: str) -> None:
         archive = self._archives.enter_context(zipfile.ZipFile(path))
         for info in archive.infolist():
+            name, is_link = "/".join(parts_of(info.orig_filename)), stat.S_ISLNK(info.external_attr >> 16)
             is_bomb = info.file_size > _BOMB_BYTES and info.file_size > _BOMB_RATIO * max(info.compress_size, 1)
+            if info.is_dir():
+                continue
             if is_bomb or info.flag_bits & 1:
                 self.left_out[prefix + info.filename] = _UNPACK
-            elif not info.is_dir():
-                is_link = stat.S_ISLNK(info.external_attr >> 16)
-                self._admit(prefix, "" if is_link else info.orig_filename, info.filename, partial(archive.open, info))
+            elif is_link or not name or name.lower().endswith(".zip") or prefix + name in self._members:
+                self.left_out[prefix + info.filename] = _NO_MEMBER
+            else:
+                self._members[prefix + name] = partial(archive.open, info)
 
     def _open_backup(self) -> None:
-        path, inside = self.path, list["TarInfo"]()
-        with suppress(BadBackup, ValueError), open(open_outside(path), "rb") as file:
-            inside += members(path, file)
         self._members = {}
-        if not inside or inside.pop().name != LIST:  # the end is missing
-            self.left_out[path.name] = Text("it was not made by recalld, or a part of it is missing")
-            return
-        for member in inside:
-            self._admit("", member.name, member.name, partial(_opened, path, member))
-
-    def _admit(self, prefix: str, name: str, shown: str, opened: Callable[[], IO[bytes]]) -> None:
-        inside = prefix + "/".join(parts_of(name))
-        if inside in ("", prefix) or inside.lower().endswith(".zip") or inside in self._members:
-            self.left_out[prefix + shown] = _NO_MEMBER
-        else:
-            self._members[inside] = opened
+        backup = self._archives.enter_context(BackupFile.opened(self.path))
+        for entry in backup.contents.files:
+            if entry.size <= _MOST_AT_ONCE:
+                self._members[entry.path] = partial(_of_backup, backup, entry)
+            else:
+                self.left_out[entry.path] = _TOO_LARGE
 
     def close(self) -> None:
         """Close the archives."""
         self._archives.close()
-
-    def named(self, pattern: str) -> list[str]:
-        """Return the members whose last parts match the pattern, such as `sessions/*.jsonl`, in the order of their names."""
-        return sorted(name for name in self._members if PurePosixPath(name).match(pattern))
 
     @contextmanager
     def sparing(self, name: str) -> Iterator[None]:
         """Put what goes wrong with a member into `left_out`; one that has left meanwhile is as if it had never been."""
         try:
             yield
-        except NotImported as error:
+        except (NotImported, BadBackup) as error:
             self.left_out[name] = error.why
         except FileNotFoundError:
             pass
@@ -212,7 +198,7 @@ class Source:
         """Return the bytes of a member; NotImported for one of more than 100 MB."""
         data = self.beginning(name, _MOST_AT_ONCE + 1)
         if len(data) > _MOST_AT_ONCE:
-            raise NotImported(self.path / name, Text("it is larger than 100 MB"))
+            raise NotImported(self.path / name, _TOO_LARGE)
         return data
 
     def beside(self, name: str) -> bytes | None:
@@ -284,5 +270,9 @@ class Source:
         return value if isinstance(value, list) else [value]
 
 
-def _opened(path: Path, member: TarInfo | None = None) -> IO[bytes]:
-    return BufferedReader(_Part(path, member.offset_data, member.size) if member else _Part(path), 1 << 16)
+def _opened(path: Path) -> IO[bytes]:
+    return BufferedReader(_Whole(path), 1 << 16)
+
+
+def _of_backup(backup: BackupFile, entry: Entry) -> IO[bytes]:
+    return BytesIO(b"".join(backup.read(entry)))
