@@ -91,7 +91,8 @@ def sweep(ws: Workspace, now: datetime) -> int:
     for stone in unfinished:
         ws.journal.tombstones.finish(stone, now)
         ws.events.emit("forgotten", **stone.counts)
-        note("forgotten", **stone.counts, **({"by": stone.by} if stone.by else {}))
+        edited = [file.digest for file in ws.memory.dated() if file.edited]  # nobody has edited them now
+        note("forgotten", **stone.counts, digests=edited, **({"by": stone.by} if stone.by else {}))
     return len(unfinished)
 
 

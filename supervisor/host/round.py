@@ -140,10 +140,9 @@ def run_round(
 def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
     """Write down what was noted, and which dated files a person has edited since."""
     edited = [file for file in ws.memory.dated() if file.edited and file.ours]
-    digests = {act.fields.get("digest") for act in ws.diary.acts().values()} if edited else set()
-    new = [
-        {"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in edited if file.digest not in digests
-    ]
+    acts = [act.fields for act in ws.diary.acts().values()] if edited else []
+    known = {digest for fields in acts for digest in (fields.get("digest"), *fields.get("digests", ()))}
+    new = [{"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in edited if file.digest not in known]
     ws.diary.keep([*noted, *new], now)
 
 

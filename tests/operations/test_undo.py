@@ -70,15 +70,19 @@ def test_diary_keeps_the_language_that_was_set_when_it_was_made(world: World) ->
 
 
 def test_diary_tells_a_hand_edit_once_and_nothing_of_the_supervisors(world: World) -> None:
-    world.write([message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。"), message("2", "2026-01-30T09:00", "好。")])
+    said = message("1", "2026-01-10T09:00", "备用钥匙在花盆下面。"), message("3", "2026-01-30T09:01", "卡号的末位是七三五九。")
+    world.write([*said, message("2", "2026-01-30T09:00", "好。")])
     world.settle()
     path = next((world.root / "memory").glob("2026-01-30*.md"))
     path.write_text(path.read_text("utf-8").replace("好。", "不好。"), "utf-8")
     world.round()
     world.reopen()
     world.round()
+    do(world, forget, {"by": "message", "value": "3", "yes": True})
+    world.round()
     assert [line.split(" · ")[2] for line in diary(world)] == [
         "a dated file of 2026-01-30 was edited by hand",
+        "forgotten for good: 1 message, by a tool (forget)",
     ]
 
 
