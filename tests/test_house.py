@@ -39,10 +39,10 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_344, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_166,
+        most=1_167,
         goal=950,
     ),
-    Room("supervisor/host", most=2_150, goal=2_200),
+    Room("supervisor/host", most=2_149, goal=2_200),
     Room("supervisor/checks", most=2_409, goal=2_100),
     Room("supervisor/importing", most=2_135, goal=1_400),
     Room("supervisor/operations", most=1_698, goal=1_800),
@@ -60,7 +60,7 @@ ROOMS: Final = (
 #: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=49_693, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=47_850, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_854, goal=48_000)
 
 
 def _lines(path: Path) -> int:
