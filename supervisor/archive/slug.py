@@ -8,7 +8,7 @@ from datetime import date
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
-from ..protocol.paths import SLUG_CHARS, dated_name
+from ..protocol.paths import SLUG_CHARS
 from ..text.chinese import cut_whole, han_frequency, is_noun, kind, pinyin, to_simplified
 from ..text.language import HAN
 from ..text.lazy_re import lazy_re
@@ -163,11 +163,11 @@ def short_id(identity: str) -> str:
 
 def free_name(day: date, slug: str, taken: Collection[str]) -> str:
     """Return the name of the file of the day for *slug*; when it is taken, with ``-2``, ``-3`` … appended to the slug."""
-    n, name = 1, dated_name(day, slug)
+    n, name = 1, f"{day}-{slug}.md"
     while name in taken:
         n += 1
         tail = f"-{n}"
-        name = dated_name(day, slug[: SLUG_CHARS - len(tail)].rstrip("-") + tail)
+        name = f"{day}-{slug[: SLUG_CHARS - len(tail)].rstrip('-')}{tail}.md"
     return name
 
 

@@ -16,6 +16,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from ..storage.errors import BadConfig
 from ..storage.files import Files
 from ..storage.lenient_json import parse_json, read_record, render_json
 from ..storage.texts import Text, restored
@@ -32,6 +33,7 @@ MEMORY_LATE: Final = "memory took too long"
 _NAME: Final = r"[^\W_][\w-]{0,39}"
 _NO_NAME: Final = lazy_re(r"[^\w-]+|^[\W_]+")
 _FROM: Final = ("claude-code", "codex", "recalld")
+_TAKE: Final = "sources.take"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,19 +96,29 @@ def _read_take(value: object) -> tuple[TakenSource, ...]:
     if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
         raise ValueError(value)
     sources = tuple(map(_source, value))
-    if len({source.name for source in sources}) < len(sources):
-        raise ValueError(value)
+    names = [source.name for source in sources]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise BadConfig(_TAKE, Text("two sources are called {name}; give one another `name`", name=twice))
     return sources
 
 
 def _source(table: dict[str, object]) -> TakenSource:
-    given = {name: read(table[key]) for key, (name, read) in _READERS.items() if key in table}
+    given: dict[str, Any] = {}
+    for key, value in table.items():
+        try:
+            field_of, read = _READERS[key]
+            given[field_of] = read(value)
+        except (LookupError, ValueError, TypeError):
+            what = f"{key[:40]} = {repr(value)[:40]}"
+            raise BadConfig(
+                _TAKE, Text("{what} is not allowed; a source has {keys}", what=what, keys=", ".join(_READERS))
+            ) from None
     kind, path = given.get("kind", ""), given.get("path", "")
     name = given.pop("name", "") or _NO_NAME.sub("", kind if not path else path.rstrip("/").rpartition("/")[2])[:40]
     has_place = path or kind not in ("", "recalld")
     # only another workspace says what was forgotten there
     may_forget = kind == "recalld" or not given.get("forgets")
-    if not (table.keys() <= _READERS.keys() and has_place and may_forget and name):
+    if not (has_place and may_forget and name):
         raise ValueError(table)
     return TakenSource(name=name, **given)
 
@@ -139,7 +151,7 @@ def take() -> tuple[TakenSource, ...]:
         [],
         'The sources, each { from = "claude-code", "codex" or "recalld", path = …, name = …, session = …, since = …, every = …, forgets = true }. Without `every` a source is read ten minutes after its files have changed, at night at the latest; less than five minutes acts as five.',
         Text(
-            'a list of tables, such as [ {{ from = "claude-code" }} ], each with a name of its own and a path, which a client may leave out; their keys are in docs/how-to/several-machines.md'
+            'a list of tables with a path, which a client may leave out, such as [ {{ from = "claude-code" }} ] (docs/how-to/several-machines.md)'
         ),
         _read_take,
     )

@@ -188,16 +188,6 @@ def day_of_name(name: str) -> date | None:
         return None
 
 
-def dated_name(day: date, slug: str) -> str:
-    """
-    Return the name of a dated file (docs/reference/protocol.md, 3.16).
-
-    >>> dated_name(date(2026, 1, 28), "deploy")
-    '2026-01-28-deploy.md'
-    """
-    return f"{day.isoformat()}-{slug}.md"
-
-
 def period_of_name(name: str) -> Period | None:
     """Return the period of a summary's file name; None for other names."""
     return read_period(name.removesuffix(".md")) if name.endswith(".md") and not is_foreign(name) else None

@@ -49,9 +49,7 @@ class Summary:
     extract: bool = False
     waits: bool = False  # an extract that stands until its model has answered; it covers nothing
     enough: bool = False  # an extract of what needs no model
-    refused: str = (
-        ""  # the model, and the version of its prompts, whose two answers were refused: the extract, or its end, is one
-    )
+    refused: str = ""  # the model, and the version of its prompts, whose two answers were refused: an extract stands for them
     empty: bool = False
     joined: bool = False  # code joined the text of a month from the summaries of its days
     kept: str = ""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.host.last_night import read_last_fsck
 from recalld.supervisor.interfaces.cli.care import await_quiet_end
 from tests.patience import PATIENCE_S
 from tests.world import ASK, IN_SHANGHAI, World, at, message_on
@@ -82,6 +83,12 @@ def test_report_tells_once_that_the_command_failed_and_tries_it_again(world, com
     world.report()
     assert len(told(world)) == 1
     assert "care.on_trouble" not in "".join(world.verdict()[0])
+
+
+@pytest.mark.parametrize("data", [b"[" * 3000, b"[]", b"{}", b"\xff"])
+def test_outcome_of_a_check_that_can_not_be_read_is_none(world, data):
+    world.paths.fsck.write_bytes(data)
+    assert read_last_fsck(world.ws) is None
 
 
 def test_await_quiet_end_returns_when_the_hours_are_over(world):

@@ -107,20 +107,21 @@ def test_since_and_sessions_say_what_is_taken(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "take",
+    ("take", "said"),
     [
-        "{}",
-        '{ from = "gemini" }',
-        '{ from = "codex", nmae = "x" }',
-        '{ path = "x", forgets = true }',
-        '{ path = "x", every = -1 }',
-        '{ path = "x", name = "a/b" }',
-        '{ from = "codex" }, { from = "codex" }',
+        ("{}", "a list of tables"),
+        ('{ from = "gemini" }', "from = 'gemini' is not allowed"),
+        ('{ from = "codex", nmae = "x" }', "nmae = 'x' is not allowed; a source has name, from, path"),
+        ('{ path = "x", forgets = true }', "a list of tables"),
+        ('{ path = "x", every = -1 }', "every = -1 is not allowed"),
+        ('{ path = "x", name = "a/b" }', "name = 'a/b' is not allowed"),
+        ('{ from = "codex" }, { from = "codex" }', "two sources are called codex"),
     ],
 )
-def test_source_that_can_not_be_meant_is_refused(take):
-    with pytest.raises(BadConfig, match=r"sources\.take"):
+def test_source_that_can_not_be_meant_is_refused(take, said):
+    with pytest.raises(BadConfig, match=r"sources\.take") as refused:
         load(f"[sources]\ntake = [ {take} ]\n".encode(), {})
+    assert said in str(refused.value)
 
 
 # ── what is left alone ───────────────────────────────────────────────────────
