@@ -14,34 +14,6 @@ from recalld.supervisor.storage.errors import BadConfig
 
 KEYS = keys(Config())
 
-#: The keys that others rely on, as the command line's reference lists them; a change here breaks users.
-PROMISED = """
-    language auto
-    history.soft_cap 200 · history.hard_cap 300
-    archive.recent_days 5 · archive.unarchived_limit 100 · archive.interval 6h
-    archive.exchange_wait 10m · archive.keep_newest 20
-    recall.backend auto · recall.min_score 0.2 · recall.max_hits 15 · recall.hit file
-    recall.line_chars 300 · recall.memory_tokens 2048 · recall.originals fallback · recall.citations auto
-    recall.in_groups own · context.say_nothing False
-    context.history_tokens 4096 · context.min_messages 5 · context.max_messages 20 · context.message_chars 500
-    llm.provider auto · llm.temperature 0.3 · llm.timeout 10m · llm.max_calls_per_day 200
-    worker.concurrency 3 · worker.lease 120s
-    turns.reply off · turns.overflow off · turns.tries 3
-    conversation.limit 0.8 · conversation.max_messages 50 · conversation.keep_turns 3
-    conversation.max_history 100
-    summarize.message_threshold 20 · summarize.char_threshold 10000 · summarize.keep_recent 10
-    summarize.char_limit 2000
-    tools.dialect recall · serve.host 127.0.0.1 · serve.port 0 · privacy.redact llm
-    log.keep_days 30
-    care.allow_network_fs False · care.poll 1s · care.tree_poll 5s · care.previous_age 365d
-"""
-
-
-@pytest.mark.parametrize("promise", [p.strip() for line in PROMISED.strip().splitlines() for p in line.split("·")])
-def test_config_keys_keep_their_documented_defaults(promise: str) -> None:
-    name, default = promise.split()
-    assert {dotted(place): str(key.default) for place, key in KEYS.items()}[name] == default
-
 
 def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
     toml = """\ufeff
