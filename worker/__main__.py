@@ -47,11 +47,10 @@ def main() -> int:
         return printable(" ".join(render_text(value, options.language) for value in fields.values()))
 
     try:
-        if options.pool_file:
-            with line_printer(sys.stdout) as print_line:
-                crew(options.pool_file, lambda fields: print_line(render(fields)))
-            return 0
         with line_printer(sys.stdout) as print_line:
+            if options.pool_file:
+                crew(options.pool_file, lambda fields: print_line(render(fields)))
+                return 0
             root = options.workspace.resolve()
             if options.task:
                 print_line(do(root).decode())

@@ -30,7 +30,7 @@ from recalld.supervisor.protocol.turn import split_request
 from recalld.supervisor.storage.clock import Clock
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.process import on_signals
-from recalld.supervisor.storage.texts import Text
+from recalld.supervisor.storage.texts import Text, msgid
 
 from .desk import FolderClaim, FolderDesk
 from .providers import Cancelled, Extractive, Model, NoCall, ProviderError, Usage
@@ -149,7 +149,8 @@ class Worker:
             report({"error": str(error)})
             return None
         if result:
-            fields = {"group": result.group, "status": result.status, "reason": result.reason, "error": result.error}
+            said = {name: Text(msgid(getattr(result, name), "label")) for name in ("status", "reason")}
+            fields = {"group": result.group, **said, "error": result.error}
             report({key: value for key, value in fields.items() if value})
         return result
 

@@ -195,7 +195,7 @@ class Taking:
                 notes = read_notes(source, work.notes)
                 copied = write_notes(ws, notes_folder(ws, source), notes, state.notes, base=ws.paths.memory)
                 strange = sorted({*source.names} - {*chain(notes, *work.files.values())} - source.left_out.keys())
-                others = Text("it is no log and no export that recalld knows; others like it: {count}", count=len(strange) - 1)
+                others = Text("one of {count} files that are no log and no export that recalld knows", count=len(strange))
                 source.left_out |= dict.fromkeys(strange[:1], others)
             left = source.left_out | {name: what for name, what in copied.items() if isinstance(what, Text)}
         keys = {_key(root, name) for name in names}

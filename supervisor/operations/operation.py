@@ -171,7 +171,7 @@ class Bounds:
         if self.length is not None and len(value) > self.length:
             sentence = Text("it has {count:,} characters; give at most {most:,}", count=len(value), most=self.length)
             raise BadRequest(name, sentence)
-        allowed = ", ".join(self.choices) if self.choices and value not in self.choices else ""
+        allowed: object = [*self.choices] if self.choices and value not in self.choices else ""
         if self.least is not None and not self.least <= value <= (value if self.most is None else self.most):
             allowed = Text("{least} or more", least=self.least)
             if self.most is not None:

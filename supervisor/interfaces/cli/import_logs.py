@@ -108,8 +108,7 @@ def _forget(call: Call, ws: Workspace, at: datetime, name: str, *, yes: bool) ->
     unwanted = taking.forget(yes=yes)
     counts = {"messages": len(unwanted.messages), "lines": len(unwanted.lines), "files": len(unwanted.files)}
     if not unwanted:
-        none = Text("what was forgotten in {name} is forgotten here.", name=name) if yes else Text("nothing waits.")
-        call.answer(counts, none)
+        call.answer(counts, Text("what was forgotten in {name} is forgotten here.", name=name))
         return
     messages = (shortened(message.entry.text) for message in unwanted.messages.values())
     texts = [*messages, *(line.text for line in unwanted.lines), *unwanted.files]
