@@ -149,8 +149,8 @@ class Worker:
             report({"error": str(error)})
             return None
         if result:
-            said = {name: Text(msgid(getattr(result, name), "label")) for name in ("status", "reason")}
-            fields = {"group": result.group, **said, "error": result.error}
+            words = {name: Text(msgid(getattr(result, name), "label")) for name in ("status", "reason")}
+            fields = {"group": result.group, **words, "error": result.error}
             report({key: value for key, value in fields.items() if value})
         return result
 
