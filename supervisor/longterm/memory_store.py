@@ -14,9 +14,8 @@ the tools that the model has; without any of them there is no section, which is 
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import reduce
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -173,16 +172,9 @@ class MemoryStore:
         return self.long_term.read().total
 
 
-def matching(lines: Iterable[Line], keywords: Sequence[str], *, every: bool) -> tuple[Line, ...]:
-    """Return the lines that contain one of the keywords, with *every* all of them; case does not count."""
-    wanted = [word.casefold() for word in keywords]
-    test = all if every else any
-    return tuple(line for line in lines if test(word in line.text.casefold() for word in wanted))
-
-
-def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int, match_mode: str, language: Language) -> str:
+def lines_with(lines: Sequence[Line], keywords: Sequence[str], match_mode: str, language: Language) -> tuple[Line, ...] | str:
     """
-    Return the newest matches in the order of the file, or the sentence that says why there are none; never all lines.
+    Return the lines that contain any ("or") or all ("and") of the keywords, in either case, or a sentence why there are none.
 
     BadRequest if *match_mode* is neither "or" nor "and".
     """
@@ -194,18 +186,25 @@ def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int
         return render(Text("memory is empty"), language)
     if not words:
         return render(Text("give valid keywords to search for") if keywords else Text("give keywords to search for"), language)
-    matches = matching(lines, words, every=match_mode == "and")
-    if not matches:
-        both = msgid("{before} and {after}") if match_mode == "and" else msgid("{before} or {after}")
-        joined = reduce(lambda before, after: render(Text(both, before=before, after=after), language), words)
-        return render(Text("no entry contains {keywords}", keywords=joined), language)
-    shown = matches[max(0, len(matches) - max(0, max_results)) :]
-    rows = [str(line) for line in shown]
-    if len(shown) < len(matches):
-        rows.append(
-            render(Text("{count} matches, only {shown} of them are shown", count=len(matches), shown=len(shown)), language)
-        )
-    return "\n".join(rows)
+    test, wanted = all if match_mode == "and" else any, [word.casefold() for word in words]
+    both, joined = msgid("{before} and {after}") if match_mode == "and" else msgid("{before} or {after}"), words[0]
+    for word in words[1:]:
+        joined = render(Text(both, before=joined, after=word), language)
+    matches = tuple(line for line in lines if test(word in line.text.casefold() for word in wanted))
+    return matches or render(Text("no entry contains {keywords}", keywords=joined), language)
+
+
+def newest_text(matches: Sequence[Line], most: int, language: Language) -> str:
+    """Return the newest *most* of the lines in the order of the file; where they are not all, how many there are."""
+    shown = matches[max(0, len(matches) - max(0, most)) :]
+    more = Text("{count} matches, only {shown} of them are shown", count=len(matches), shown=len(shown))
+    return "\n".join([*map(str, shown), *([render(more, language)] if len(shown) < len(matches) else [])])
+
+
+def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int, match_mode: str, language: Language) -> str:
+    """Return the newest matches in the order of the file, or the sentence that says why there are none; never all lines."""
+    matches = lines_with(lines, keywords, match_mode, language)
+    return matches if isinstance(matches, str) else newest_text(matches, max_results, language)
 
 
 def _long_term_of(place: object) -> LongTermFile:

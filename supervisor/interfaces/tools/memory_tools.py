@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Final
 
 from ...index.hit import Hit
-from ...longterm.lines import Line, one_line, parse_entry, recent_lines, text_of
-from ...longterm.memory_store import matching, search_text
+from ...longterm.lines import Line, parse_entry, recent_lines, text_of
+from ...longterm.memory_store import lines_with, newest_text
 from ...protocol.marks import without_marks
 from ...protocol.paths import LONG_TERM
 from ...recall.audience import Audience
@@ -220,19 +220,15 @@ class MemoryTools:
     def _by_keywords(self, keywords: str, limit: int | None, match_mode: str) -> SearchAnswer:
         path, lines = self._long_term()
         most = self.memory.workspace.config.tools.search_results if limit is None else limit
-        words = keywords.split()
-
-        def text_for(count: int) -> str:
-            return search_text(lines, words, count, match_mode, self.language)
-
-        text = self._fitting(text_for(self._newest(min(most, len(lines)), text_for)))
-        plain = f"{self._counted(len(lines))}\n\n{text}"
-        lines_with = matching(lines, [*filter(None, map(one_line, words))], every=match_mode == "and") if words else ()
-        shown = [line for line in lines_with if f"\n[{line.number}] " in f"\n{text}"]
-        if not shown:
-            return SearchAnswer(total=len(lines), note=text, plain=plain)
-        results = [self._line_result(path, line) for line in shown]
-        return SearchAnswer(results=clamped(results, self._room()), total=len(lines), plain=plain + self._refs(shown))
+        matches = lines_with(lines, keywords.split(), match_mode, self.language)
+        if isinstance(matches, str):
+            return SearchAnswer(total=len(lines), note=matches, plain=f"{self._counted(len(lines))}\n\n{matches}")
+        count = self._newest(min(most, len(matches)), lambda count: newest_text(matches, count, self.language))
+        text = self._fitting(newest_text(matches, count, self.language))
+        shown = recent_lines(matches, count)
+        results = clamped([self._line_result(path, line) for line in shown], self._room())
+        plain = f"{self._counted(len(lines))}\n\n{text}{self._refs(shown)}"
+        return SearchAnswer(results=results, total=len(lines), plain=plain)
 
     def _result(self, hit: Hit, ref: str) -> MemorySearchResult:
         unit = hit.unit
