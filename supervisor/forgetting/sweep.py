@@ -43,8 +43,6 @@ _DELETED: Final = msgid("deleted: {files}")
 _REMADE: Final = msgid("deleted, with what you may have written into it, and if need be made again from what stays: {files}")
 #: The most files of a place that are named.
 _MOST_NAMED: Final = 4
-#: How often a sweep is done over at most, while programs write the words again.
-_TIMES: Final = 3
 
 
 def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
@@ -75,19 +73,15 @@ def sweep(ws: Workspace, now: datetime) -> int:
     The caller holds the supervisor's lock: nothing is filed, summarised or moved meanwhile.
     """
     unfinished = ws.journal.tombstones.unfinished()
-    act = unfinished[-1] if unfinished else None
-    for _ in range(_TIMES):
-        for path in _returned(ws):
-            ws.files.remove(path)
-        forgotten = _forgotten(ws, now)
-        if act:
-            _record(act, Aim(ws, forgotten, now, applies=False))
-        with noting():  # what it changes has the words, and is not to be undone
-            go_through(Aim(ws, forgotten, now, applies=True))
-        if not _forgotten(ws, now):
-            break
-    else:
-        return 0  # programs go on writing the words: the next round goes on
+    for path in _returned(ws):
+        ws.files.remove(path)
+    forgotten = _forgotten(ws, now)
+    if unfinished:
+        _record(unfinished[-1], Aim(ws, forgotten, now, applies=False))
+    with noting():  # what it changes has the words, and is not to be undone
+        go_through(Aim(ws, forgotten, now, applies=True))
+    if _forgotten(ws, now):
+        return 0  # a program has written the words again: the next round goes on
     for stone in unfinished:
         ws.journal.tombstones.finish(stone, now)
         ws.events.emit("forgotten", **stone.counts)
