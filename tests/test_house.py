@@ -34,12 +34,12 @@ ROOMS: Final = (
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_813, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_259, goal=8_000),
-    Room("supervisor/longterm", most=993, goal=950),
+    Room("supervisor/longterm", most=992, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_388, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_344, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_167,
+        most=1_161,
         goal=950,
     ),
     Room("supervisor/host", most=2_149, goal=2_200),
@@ -48,7 +48,7 @@ ROOMS: Final = (
     Room("supervisor/operations", most=1_698, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_561, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_939, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_935, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_892, goal=1_900),
     Room("supervisor/interfaces", most=1_477, goal=1_500),
     Room(
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_692, goal=48_000)
+ALL: Final = Room("all", most=49_681, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
 OF_TESTS: Final = Room("tests", most=47_834, goal=48_000)
 
