@@ -256,9 +256,9 @@ def _refuse_little_room(ws: Workspace, folder: Path) -> None:
 # ── restored ─────────────────────────────────────────────────────────────────
 
 
-def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Contents, Ledger]:
+def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Contents, Ledger, Workspace]:
     """
-    Unpack the backup into a temporary folder, and return its own description and the account of its messages.
+    Unpack the backup into a temporary folder, and return its own description, the account of its messages, and what it is of.
 
     BadBackup if the file is no backup or was changed; BadConfig and NewerFormat as for opening a workspace.
     """
@@ -266,8 +266,8 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
     with _opened(file) as backup, _unpacked(backup, files, None) as folder:
         paths = WorkspacePaths(folder)
         config = read_config(files, paths, environ)
-        events = Events(paths.log, clock, config.log)
-        return backup.contents, fsck(Workspace(folder, config, files, events, environ))
+        ws = Workspace(folder, config, files, Events(paths.log, clock, config.log), environ)
+        return backup.contents, fsck(ws), ws
 
 
 def restore(file: Path, into: Path, clean: Callable[[Path], object] | None = None) -> Contents:

@@ -219,11 +219,11 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def receipt_text(receipt: Receipt, render: Render = str) -> str:
+def receipt_text(receipt: Receipt, zone: ZoneInfo, render: Render = str) -> str:
     """Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block."""
     from ..context.render import tag
 
-    first = f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip()
+    first = f"{receipt.id}  {in_local_times(to_wire(receipt.at), zone)}  {receipt.chat} {receipt.session}".rstrip()
     head = as_text(_receipt_head(receipt, render), render)
     rows: dict[str, list[str]] = {"shown": [], "not shown": []}
     for row in receipt.candidates:

@@ -106,13 +106,13 @@ def test_backup_has_no_locks_sockets_index_links_or_temporary_files(lived, place
 
 def test_verify_says_what_fsck_says_of_the_workspace(lived, place):
     made = created(lived, place / "一.tar")
-    contents, ledger = service.verify(made.file, {}, lived.clock)
+    contents, ledger, _ = service.verify(made.file, {}, lived.clock)
     assert (contents, replace(ledger, seen=0)) == (made.contents, replace(lived.fsck(), seen=0))
     assert ledger.is_sound
     next(lived.root.glob("memory/2026-01-30-*.md")).unlink()
     lived.write([])
-    _, ledger = service.verify(created(lived, place / "二.tar").file, {}, lived.clock)
-    assert ledger.lost != []
+    _, ledger, ws = service.verify(created(lived, place / "二.tar").file, {}, lived.clock)
+    assert (ledger.lost != [], ws.zone) == (True, lived.ws.zone)
 
 
 # ── while others write ───────────────────────────────────────────────────────

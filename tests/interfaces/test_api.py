@@ -16,7 +16,7 @@ from recalld.supervisor.index.index import SCHEMA, WORDS
 from recalld.supervisor.interfaces.output import receipt_text
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.storage.errors import BadRequest, NotFound
-from tests.world import World, message
+from tests.world import ZONE, World, message
 
 
 @pytest.fixture
@@ -170,11 +170,11 @@ def test_api_import_loads_no_submodule_before_first_use():
 
 def test_output_of_why_shows_the_question_the_shown_and_the_omitted_lines(memory, world):
     made = memory.inject("花生和备份在哪？")
-    text = receipt_text(memory.why())
+    text = receipt_text(memory.why(), ZONE)
     assert made.memory.rstrip() in text
     assert "asked     花生和备份在哪？" in text
     head, _, rest = text.partition("\nshown\n")
-    assert made.id in head
+    assert head.startswith(f"{made.id}  2026-01-31 10:00 Asia/Shanghai  direct")
     assert "words: 花生" in rest.partition("not shown")[0]
 
 

@@ -15,7 +15,7 @@ from tests.patience import PATIENCE_S
 from tests.process.command import until
 from tests.proxy.conftest import Proxied
 from tests.proxy.model_server import DROPS, MUTE, chat, chat_stream
-from tests.world import FaultyDisk
+from tests.world import ZONE, FaultyDisk
 
 QUESTION = "我对什么过敏？"
 
@@ -291,7 +291,7 @@ def test_question_goes_on_without_a_search_that_takes_too_long(proxied: Proxied,
         goes_on.set()
     receipts = proxied.service.world.ws.receipts
     until(lambda: receipts.turns() and receipts.read().unsent)
-    assert "went to the model without it" in receipt_text(receipts.read())
+    assert "went to the model without it" in receipt_text(receipts.read(), ZONE)
 
 
 def test_search_that_takes_all_of_its_time_leaves_time_for_the_block(proxied: Proxied, monkeypatch):

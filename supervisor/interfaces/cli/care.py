@@ -253,7 +253,7 @@ def backup_verify(call: Call, file: File) -> int:
 
     _leave_nothing_when_ended()
     at = call.moment()
-    contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
+    contents, ledger, call.workspace = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
     call.answer({**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))})
     return 0 if ledger.is_sound else BadFile.exit_code
 
@@ -270,6 +270,8 @@ def backup_restore(
     _leave_nothing_when_ended()
     known: list[bool] = []
     contents = restore(_absolute(file), _absolute(into), lambda folder: known.append(_forget_in(call, folder)))
+    with suppress(SupervisorError):  # the times are in its zone
+        call.opened(_absolute(into))
     call.answer({"workspace": str(_absolute(into)), **_described(_absolute(file), contents)})
     if not all(known):
         call.say(

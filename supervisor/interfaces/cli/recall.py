@@ -100,7 +100,7 @@ def why(
     if call.json:
         call.answer(asdict(receipt))
     else:
-        call.show(receipt_text(receipt, call.renderer()))
+        call.show(receipt_text(receipt, call.zone, call.renderer()))
 
 
 def _hit(hit: Any) -> dict[str, Any]:
