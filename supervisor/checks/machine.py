@@ -28,6 +28,7 @@ _LASTING: Final = {
     "degraded": "recovered",
     "index_stale": "index_fresh",
     "backend_failed": "backend_back",
+    "pool_waits": "pool_goes_on",
     "port_refused": "port_open",
 }
 

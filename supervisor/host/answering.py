@@ -113,8 +113,8 @@ class FileTurns:
             self._worker.stop()
 
     def _keep_a_worker(self, *, is_claimed: bool) -> bool:
-        """Start a worker where none does the tasks; False for a while after one could not work, which an event says."""
-        if self._rests:
+        """Start a worker where none does the tasks; False for a while after one could not work, and where none is ours."""
+        if self._worker is None or self._rests:
             return False
         works = self._ws.attempt("worker for answers", partial(self._ensure_worker, is_claimed=is_claimed), False)
         if not works:

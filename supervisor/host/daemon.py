@@ -162,8 +162,8 @@ class Supervisor:
             # what failed is tried again when it is due
             self._wants_round = not done.errors and (done.may_leave_more or changed)
         if self._workers:
-            if self._quiet_until(self._clock()) is None:
-                self._attempt("worker", self._workers.start_if_needed, None)
+            is_quiet = self._quiet_until(self._clock()) is not None
+            self._attempt("worker", partial(self._workers.start_if_needed, is_quiet=is_quiet), None)
             self._attempt("leases", self._workers.watch_leases, None)
             self._has_tasks = self._attempt("tasks", lambda: bool(self.ws.task_queue.active_groups()), True)
         else:

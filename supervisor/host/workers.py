@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _LONGEST_S: Final = 60.0
 #: Seconds until a task that no running worker has claimed gets a worker of its own.
 _CLAIM_S: Final = 2.0
+#: Seconds until a task that no courier has claimed is given up.
+_CARRIED_S: Final = 10.0
 #: Seconds after which a worker without work ends.
 _ASKED_IDLE_S: Final = 1
 #: Seconds until a worker that was told to end is killed.
@@ -79,8 +81,14 @@ class Workers:
         #: How many workers in a row have ended while tasks were queued.
         self.failures = 0
 
-    def start_if_needed(self) -> None:
-        """Start a worker if a task is queued and this supervisor's worker does not run; NoProcess if the system refuses."""
+    def start_if_needed(self, *, is_quiet: bool = False) -> None:
+        """
+        Start a worker if a task is queued and this supervisor's worker does not run; NoProcess if the system refuses.
+
+        In quiet hours none is started here: what somebody waits for has an `AskedWorker`.
+        """
+        if is_quiet:
+            return
         if self._child and self._child.poll() is not None:
             self._child = None
             try:
@@ -141,11 +149,16 @@ class AskedWorker:
     def __init__(self, ws: Workspace, idle_s: float = _ASKED_IDLE_S) -> None:
         self._ws, self._idle_s = ws, idle_s
         self._child: subprocess.Popen[bytes] | None = None
-        self._patience = within(_CLAIM_S)
+        self._patience = within(_CARRIED_S if ws.config.pool.url else _CLAIM_S)
 
     def ensure(self, *, is_claimed: bool) -> None:
         """Start a worker if none runs, or none claims the task; NoSummary with the worker's own sentence if it can't work."""
         if self._ws.config.pool.url:  # its courier sees to it, in the supervisor
+            if self._patience.is_over and not is_claimed:
+                raise NoSummary(
+                    Text("no supervisor brings tasks to the pool, or the pool takes none; `recalld pool status` shows it"),
+                    "provider",
+                )
             return
         if is_claimed:
             self._patience = within(_CLAIM_S)
@@ -234,12 +247,13 @@ class CourierWorkers(Workers):
         self._thread: threading.Thread | None = None
         self._seal = Seal.of(ws.config.pool.key_env, ws.environ)  # a wrong key is reported now
 
-    def start_if_needed(self) -> None:
-        """Carry the tasks that are queued."""
+    def start_if_needed(self, *, is_quiet: bool = False) -> None:
+        """Carry the tasks that are queued; in quiet hours the first is one that somebody waits for."""
+        queue = self._ws.task_queue
         if self._courier:
             self.failures = self._courier.missed
             self._courier.wake()
-        elif self._ws.task_queue.queued_count():
+        elif queue.queued_count(awaited=True) or (not is_quiet and queue.queued_count()):
             self._begin()
 
     def stop(self) -> None:

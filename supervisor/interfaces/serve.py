@@ -116,7 +116,8 @@ def file_turns(ws: Workspace, clock: Clock, *, has_worker: bool) -> FileTurns | 
     from ..operations.history import adder
     from ..protocol.queue import IDLE_S
 
-    looking, worker = LookingUp(lambda: ws, clock), AskedWorker(ws, IDLE_S) if has_worker else None
+    looking = LookingUp(lambda: ws, clock)
+    worker = AskedWorker(ws, IDLE_S) if has_worker and not ws.config.pool.url else None
     return FileTurns(ws, clock, adder(ws, clock), looking.look, looking.remember, worker)
 
 

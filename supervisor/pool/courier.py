@@ -136,16 +136,18 @@ class Courier:
             return False
         self.missed = 0
         self._tell("pool", "")
-        self._try(self._unlock_if_idle)
+        self._try("unlock", self._unlock_if_idle)
         return came or went
 
-    def _try(self, act: Callable[[], T]) -> T | None:
-        """Do it; None where the disk of the workspace refuses, which is told."""
+    def _try(self, what: str, act: Callable[[], T]) -> T | None:
+        """Do it; None where the disk of the workspace refuses, which is told until *what* is done succeeds."""
         try:
-            return act()
+            done = act()
         except (OSError, SupervisorError) as error:
-            self._tell("disk", str(error))
+            self._tell(what, str(error))
             return None
+        self._tell(what, "")
+        return done
 
     def _tell(self, what: str, why: str) -> None:
         self._events.transition("pool_waits", why, "pool_goes_on", what=what, why=why)
@@ -172,7 +174,7 @@ class Courier:
         if now_s < self._beat_at + every_s:
             return
         self._beat_at = now_s
-        if unwanted := self._try(self._touch):
+        if unwanted := self._try("touch", self._touch):
             with contextlib.suppress(PoolAway):
                 self._pool.withdraw(unwanted)
 
@@ -219,7 +221,7 @@ class Courier:
         return went > 0
 
     def _offer_next(self, now_s: float, *, asked_only: bool = False) -> bool:
-        parcel = self._try(partial(self._claim, asked_only=asked_only))
+        parcel = self._try("claim", partial(self._claim, asked_only=asked_only))
         return parcel is not None and self._send(parcel, now_s)
 
     def _claim(self, *, asked_only: bool) -> Parcel | None:
@@ -240,14 +242,15 @@ class Courier:
         except MaterialLost as fault:
             now = self._clock()
             lost = result_of(task, now, now, status="failed", reason="lost", error=str(fault))
-            self._try(partial(self._deliver, parcel.uid, lost))
+            self._try("deliver", partial(self._deliver, parcel.uid, lost))
             return False
         except (SupervisorError, OSError) as error:
             contents, why = None, str(error)
         if contents is None:
-            self._try(partial(self._rest, parcel, now_s, why))
+            self._try("rest", partial(self._rest, parcel, now_s, why))
             return False
         parcel.misses = 0
+        self._tell("task", "")
         sealed = self._seal.seal("cargo", parcel.uid, packed(contents))
         self._pool.offer(Cargo(parcel.uid, sealed, isinstance(task, AskedTask)))
         return True
@@ -308,7 +311,7 @@ class Courier:
 
     def _receive(self, now_s: float) -> bool:
         """Make durable what has come, and let the pool forget it."""
-        done = [answer for answer in self._pool.take() if self._try(partial(self._take_in, answer, now_s))]
+        done = [answer for answer in self._pool.take() if self._try("take", partial(self._take_in, answer, now_s))]
         if done:
             self._pool.taken(done)
         return bool(done)

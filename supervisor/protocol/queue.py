@@ -74,9 +74,9 @@ class TaskQueue:
         """Return the days and months that have a task or a result, each with the name of its folder."""
         return {_group(name): folder.name for folder in self._folders[:3] for name in self._names(folder)}
 
-    def queued_count(self) -> int:
-        """Count the days and months in the queue."""
-        return len(self._names(self.queue))
+    def queued_count(self, *, awaited: bool = False) -> int:
+        """Count the days and months in the queue, or what somebody waits for (*awaited*)."""
+        return len(self._names(self.queue, (_ASKED, *_REPLIES) if awaited else _PERIODS))
 
     def finished(self) -> list[Path]:
         """Return the result files of days and months, by name."""

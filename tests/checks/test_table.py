@@ -136,6 +136,11 @@ def a_port_that_another_program_uses(it: Broken) -> None:
     it.run_supervisor()
 
 
+def a_pool_that_can_not_be_reached(it: Broken) -> None:
+    Events(it.world.paths.log, it.world.clock, Log()).transition("pool_waits", True, why="Redis can't be reached")
+    it.run_supervisor()
+
+
 def a_hook_that_was_out_of_time(it: Broken) -> None:
     log = Events(it.world.ws.paths.log, it.world.clock, Log())
     for _ in range(2):
@@ -198,6 +203,7 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
     "a dropped message that nobody takes in": (a_dropped_message_that_nobody_takes_in, memory.waiting),
     "an index that is not brought up to date": (an_index_that_is_not_brought_up_to_date, machine.lasting),
     "a port that another program uses": (a_port_that_another_program_uses, machine.lasting),
+    "a pool that can not be reached": (a_pool_that_can_not_be_reached, machine.lasting),
     "a backup that failed": (
         lambda it: keep_last(it.world.ws, LastBackup(it.world.clock(), "/备份", 7, "", "the disk is full")),
         services.last_night,

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.host.workers import workers_of
+from recalld.supervisor.host import workers as workers_module
+from recalld.supervisor.host.workers import AskedWorker, workers_of
 from recalld.supervisor.pool.cargo import Seal, refusal, unpacked
+from recalld.supervisor.protocol.task import AskedTask
+from recalld.supervisor.storage.errors import NoSummary
+from recalld.supervisor.workspace import Workspace
 from recalld.worker.providers import NoCall
 from tests.gate import without_comparison
 from tests.patience import PATIENCE_S
@@ -112,18 +116,45 @@ def test_answer_to_a_courier_that_ended_waits_for_the_next(world: World) -> None
     assert [path.stem for path in (world.root / "worker/results").iterdir()] == [uid.partition(".")[2]]
 
 
-def test_courier_has_a_thread_from_the_first_task_until_it_is_stopped(world: World) -> None:
+def pooled(world: World) -> Workspace:
+    """The workspace with a pool at an address where nobody answers."""
     ws = world.reopen(f'{WITH_MODEL}[pool]\nurl = "redis://127.0.0.1:9/0"\n').ws
     ws.environ = {"RECALLD_POOL_KEY": "A" * 43 + "="}
-    workers, before = workers_of(ws, world.clock), set(threading.enumerate())
+    ws.task_queue.prepare()
+    return ws
+
+
+def test_courier_has_a_thread_from_the_first_task_until_it_is_stopped(world: World) -> None:
+    workers, before = workers_of(pooled(world), world.clock), set(threading.enumerate())
     workers.start_if_needed()
     assert set(threading.enumerate()) <= before, "nothing to do"
     with_tasks(world, "2026-01-10")
+    workers.start_if_needed(is_quiet=True)
+    assert set(threading.enumerate()) <= before, "it can wait"
     workers.start_if_needed()
     (courier,) = (thread for thread in set(threading.enumerate()) - before if thread.name == "courier")
     workers.stop()
     courier.join(PATIENCE_S)
     assert not courier.is_alive()
+
+
+@pytest.mark.parametrize("kind", ["reply", "session-summary"])
+def test_courier_begins_for_what_somebody_waits_for_at_any_hour(world: World, kind: Any) -> None:
+    ws = pooled(world)
+    group = f"{kind.partition('-')[0]}-{'0' * 16}"
+    ws.task_queue.submit(AskedTask(id=f"{group}-{'0' * 10}-0", kind=kind, group=group, prompt="周五部署吗？"))
+    workers = workers_of(ws, world.clock)
+    workers.start_if_needed(is_quiet=True)
+    assert "courier" in {thread.name for thread in threading.enumerate()}
+    workers.stop()
+
+
+def test_who_waits_for_a_pool_that_takes_nothing_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers_module, "_CARRIED_S", 0.0)
+    worker = AskedWorker(pooled(world))
+    worker.ensure(is_claimed=True)
+    with pytest.raises(NoSummary, match="the pool takes none"):
+        worker.ensure(is_claimed=False)
 
 
 def test_answer_comes_again_once_the_disk_takes_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +174,7 @@ def test_answer_comes_again_once_the_disk_takes_it(world: World, monkeypatch: py
     courier.step()
     assert list((world.root / "worker/results").iterdir())
     assert not pool.done
+    assert len(world.events.of("pool_goes_on")) == len(world.events.of("pool_waits")), "nothing is refused any more"
 
 
 def test_task_that_needs_more_calls_than_reserved_comes_again_with_more(world: World) -> None:

@@ -170,6 +170,11 @@ def test_status_says_which_inputs_wait_and_which_were_set_aside(world, server):
     assert any("worker/failed/reply-" in line for line in world.verdict()[0])
 
 
+def test_file_turn_seldom_looks_where_others_do_the_tasks(world):
+    world.ask(asked("q1", "周五部署吗？"))
+    assert [world.turns.step() for _ in range(3)] == [0.0, 5.0, 5.0]
+
+
 def test_file_turn_starts_a_worker_that_cant_work_once_in_a_while(world):
     class Broken:
         tried = 0
