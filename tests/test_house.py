@@ -36,21 +36,21 @@ ROOMS: Final = (
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_259, goal=8_000),
     Room("supervisor/longterm", most=992, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_388, goal=2_300),
-    Room("supervisor/pool worker/crew.py", most=1_344, goal=1_400),
+    Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
         most=1_161,
         goal=950,
     ),
-    Room("supervisor/host", most=2_149, goal=2_200),
-    Room("supervisor/checks", most=2_409, goal=2_100),
+    Room("supervisor/host", most=2_163, goal=2_200),
+    Room("supervisor/checks", most=2_410, goal=2_100),
     Room("supervisor/importing", most=2_135, goal=1_400),
     Room("supervisor/operations", most=1_698, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_563, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_935, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_892, goal=1_900),
-    Room("supervisor/interfaces", most=1_477, goal=1_500),
+    Room("supervisor/interfaces", most=1_478, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_066,
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_683, goal=48_000)
+ALL: Final = Room("all", most=49_702, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=47_834, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_877, goal=48_000)
 
 
 def _lines(path: Path) -> int:
