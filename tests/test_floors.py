@@ -111,7 +111,6 @@ ALLOWED_WRITES: Final = {
     "recalld.supervisor.interfaces.locate": {"os.open"},  # a folder, by O_PATH
     "recalld.supervisor.storage.process": {"os.write"},
     "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
-    "recalld.supervisor.importing.run": {"tempfile.NamedTemporaryFile"},
     "recalld.supervisor.interfaces.cli.service": {"shutil.rmtree"},
 }
 OS_WRITES: Final = frozenset(

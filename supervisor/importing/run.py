@@ -24,15 +24,13 @@ from ..archive.append import append
 from ..archive.tombstones import foreign_lists
 from ..host.round import archive_now
 from ..longterm.lines import one_line
-from ..protocol.dated_file import Block
-from ..protocol.message import Key, Message, digest_of_text, fingerprint_of, read_message, text_of
+from ..protocol.message import Key, Message, digest_of_text, read_message, text_of
 from ..protocol.paths import summary_period
 from ..storage.clock import from_wire, local_day, read_instant, to_wire
 from ..storage.control import Control
 from ..storage.errors import BadRequest
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
-from ..text.lazy_re import lazy_re
 from ..workspace import Workspace
 from .kinds import CLIENTS, LABELS, kinds_of
 from .memories import DIFFERENT, NEW, NO_NOTE, TOO_LARGE, notes_folder, notes_of, read_notes, whole, write_notes
@@ -48,8 +46,6 @@ _DAY_BYTES: Final = 6_000_000
 _MOST_NAMED: Final = 12
 #: The channels of clients whose hooks keep what is said, under ids of their own.
 _CLIENTS: Final = frozenset(kind.name for kind in CLIENTS)
-#: An id that recalld gives to a message that has none.
-_GIVEN: Final = lazy_re(r"[0-9A-HJKMNP-TV-Z]{26}|m-.+")
 
 
 @dataclass(kw_only=True)
@@ -254,7 +250,6 @@ class Known:
 
     def __init__(self, ws: Workspace, now: datetime, ids: AbstractSet[str], placed: AbstractSet[str]) -> None:
         self._ws, self._now, self._ids, self._placed = ws, now, ids, placed
-        #: How many of equal messages are there, under ids of their own.
         self._recorded: dict[str, Counter[tuple[str, ...]]] = {}
         self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
@@ -284,29 +279,27 @@ class Known:
         """
         Return whether a client's hook, or `append`, has recorded this message under an id of its own.
 
-        Of a hook that is one with the same words in its session, of `append` one of the same time, too.
+        Of a hook that is one with the same words in its session, of several so many. Of `append` it is one of the same time,
+        too, in the session or in none: that adds equal ones of one time once.
         """
-        is_placed = raw.get("id", "") in self._placed
-        if not (is_placed or raw.get("channel") in _CLIENTS):
+        session, words = raw.get("session", ""), (raw["role"], digest_of_text(one_line(text_of(raw) or "")))
+        if raw.get("id", "") in self._placed:
+            return any((*words, raw["createdAt"]) in self._marks(of) for of in (session, ""))
+        if raw.get("channel") not in _CLIENTS:
             return False
-        session, text = raw.get("session", ""), text_of(raw) or ""
+        self._marks(session)[words] -= 1
+        return self._marks(session)[words] >= 0
+
+    def _marks(self, session: str) -> Counter[tuple[str, ...]]:
+        """Return how often each was said in a session under other ids: by role and words, and by these and a time."""
         if session not in self._recorded:
-            blocks = self._ws.session_talk.messages(session, self._now)
-            others = (block for block in blocks if (block.revision_of or block.id) not in self._ids)
-            self._recorded[session] = Counter(mark for block in others for mark in self._marks(block))
-        mark = (raw["role"], one_line(text), *([raw["createdAt"]] if is_placed else []))
-        self._recorded[session][mark] -= 1
-        return self._recorded[session][mark] >= 0 or (is_placed and self._is_given(raw["role"], text, raw["createdAt"]))
-
-    def _marks(self, block: Block) -> tuple[tuple[str, ...], ...]:
-        words = block.role, one_line(block.text)
-        times = {block.created_at, *(read_instant(block.fields.get(name), self._ws.zone) for name in TIMES)}
-        return (words, *((*words, to_wire(t)) for t in times if t))
-
-    def _is_given(self, role: str, text: str, at: str) -> bool:
-        """Return whether this was said at this moment in a message that has its id from recalld."""
-        ids = self._ws.journal.known.by_fingerprint.get(fingerprint_of(at, role, text), ())
-        return any(map(_GIVEN.fullmatch, ids))
+            marks = self._recorded[session] = Counter()
+            for block in self._ws.session_talk.messages(session, self._now):
+                if (block.revision_of or block.id) not in self._ids:
+                    words = (block.role, digest_of_text(one_line(block.text)))
+                    times = {block.created_at, *(read_instant(block.fields.get(name), self._ws.zone) for name in TIMES)}
+                    marks.update([words, *((*words, to_wire(t)) for t in times if t)])
+        return self._recorded[session]
 
 
 def _parts_of(message: dict[str, Any]) -> tuple[str, tuple[str, ...], str, str, str, bytes]:

@@ -2,7 +2,7 @@
 What every reader of a log or an export gets, and what it yields: a record of each message, with the fields of JSON lines.
 
 These are `role` and `content`, and may be `id`, `timestamp`, `session`, `channel`, `chat`, `name` and `project`
-(docs/how-to/import-what-you-have.md): the readers of recalld yield no other than those of packages.
+(docs/how-to/import-what-you-have.md).
 """
 
 from collections import Counter
