@@ -118,7 +118,7 @@ def restart(what: Installation, *names: str) -> None:
 def uninstall(what: Installation) -> Installation:
     """Stop and remove the units and return what they were; the workspace is not changed. NoUnit and ForeignUnit as above."""
     was = installation(what)
-    _remove(what, _present(what), ["clean", "--what=all"])  # caches and the state of one of the system
+    _remove(what, _present(what), ["clean", "--what=cache"])  # not its state: a memory may be in that folder
     _call(what, "daemon-reload")
     return was
 

@@ -225,6 +225,17 @@ def test_service_uninstall_names_what_is_left(machine, capsys):
     assert machine.verbs()[-4:] == ["disable", "reset-failed", "clean", "daemon-reload"]
 
 
+@pytest.mark.parametrize("names", [["trouble.sh", "said"], ["trouble.sh", "history.json"]])
+def test_service_uninstall_deletes_its_alarm_and_no_memory_in_the_same_folder(machine, names):
+    install(HERE)
+    HERE.alarm.mkdir(parents=True)
+    for name in names:
+        (HERE.alarm / name).write_text("花生")
+    assert run_command(Call(["service", "uninstall"])) == 0
+    assert [path.name for path in HERE.alarm.parent.rglob("*.*")] == [name for name in names if name == "history.json"]
+    assert "--what=cache" in machine.called[-2]
+
+
 def test_run_program_says_what_is_not_there():
     assert systemd.run_program(["no-such-program-of-recalld"]).returncode == 127
 
