@@ -12,7 +12,7 @@ from pathlib import Path
 from subprocess import DEVNULL, CompletedProcess
 from typing import Any, Final
 
-from ..host.service import SAID, TOLD, systemd_says
+from ..host.service import SAID, SCRIPT, TOLD, systemd_says
 from ..storage.disk import RealDisk, read_outside
 from ..storage.errors import ForeignUnit, NoPermission, NoService, NoUnit
 from ..storage.files import Files
@@ -120,6 +120,9 @@ def uninstall(what: Installation) -> Installation:
     was = installation(what)
     _remove(what, _present(what), ["clean", "--what=cache"])  # not its state: a memory may be in that folder
     _call(what, "daemon-reload")
+    for name in (SCRIPT, SAID, TOLD):
+        with suppress(OSError):
+            _FILES.remove(what.alarm / name)
     return was
 
 

@@ -226,7 +226,7 @@ def test_service_uninstall_names_what_is_left(machine, capsys):
 
 
 @pytest.mark.parametrize("names", [["trouble.sh", "said"], ["trouble.sh", "history.json"]])
-def test_service_uninstall_deletes_its_alarm_and_no_memory_in_the_same_folder(machine, names):
+def test_service_uninstall_deletes_its_alarm_and_no_memory_beside_it(machine, names):
     install(HERE)
     HERE.alarm.mkdir(parents=True)
     for name in names:

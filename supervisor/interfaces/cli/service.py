@@ -12,7 +12,7 @@ from typing import Annotated
 
 from ...checks.systemd import check_manager, install, installation, lingers, restart, state_of, systemctl, uninstall
 from ...checks.units import SERVICE, TEMPLATES, Installation
-from ...host.service import SAID, SCRIPT, TOLD, down
+from ...host.service import down
 from ...protocol.config import check_made
 from ...protocol.paths import WorkspacePaths
 from ...storage.disk import RealDisk
@@ -97,10 +97,6 @@ def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     """Stop the service and remove its units; the memory stays."""
     what = _installed(system, name)
     uninstall(what)
-    with suppress(OSError):  # a folder with anything else in it stays
-        for file in (SCRIPT, SAID, TOLD):
-            (what.alarm / file).unlink(missing_ok=True)
-        what.alarm.rmdir()
     left = [str(path) for template in TEMPLATES if (path := what.folder / f"{what.unit(template)}.d").exists()]
     sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
     if left:
