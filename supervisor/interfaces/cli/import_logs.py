@@ -40,7 +40,7 @@ def import_logs(
     ] = "",
     me: Annotated[str, Option("--me", "your name in WhatsApp, Telegram or WeChat: its words are yours")] = "",
     listed: Annotated[bool, Option("--list", "show the sources of recalld.toml, and how far each is read")] = False,
-    forget: Annotated[str, Option("--forget", "forget here what was forgotten there")] = "",
+    forget: Annotated[str, Option("--forget", "the source of this name: forget here what was forgotten there")] = "",
     yes: Annotated[bool, Option("--yes", "do it")] = False,
 ) -> int:
     """Add conversations from other programs; what memory has already is not added twice."""

@@ -21,7 +21,7 @@ from ...storage.texts import Text
 from .call import Call
 from .parser import Option, command
 
-System = Annotated[str, Option("--system", "a unit of the system, for this user; root's")]
+System = Annotated[str, Option("--system", "a unit of the system, for the user of this name; root's")]
 Name = Annotated[str, Option("--name", "which service, where this user has several; each workspace has one")]
 
 
