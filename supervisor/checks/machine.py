@@ -34,12 +34,24 @@ _LASTING: Final = {
 
 
 def rights(look: Look) -> Faults:
-    """Yield files that another user owns, files that this user may not use, and files that all users may read."""
+    """
+    Yield a folder into which nothing new can be written.
+
+    A slow look finds the files of another user, those that this user may not use, and those that all users may read.
+    """
     ws, root = look.ws, look.ws.paths.root
     top, here = os.stat(root), quote(str(root))
+    wanted = os.R_OK if ws.files.disk.is_read_only(root) else os.R_OK | os.W_OK  # the check `disk` reports it
+    for folder in (root, ws.paths.memory, ws.paths.state) if top.st_uid == os.geteuid() else ():
+        if folder.is_dir() and not os.access(folder, wanted | os.X_OK):
+            yield bad(
+                "nothing can be written into {name} by this user, so no dated file is made; `{command}` lets its owner.",
+                name="." if folder == root else ws.paths.relative(folder),
+                command=f"chmod -R u+rwX {here}",
+            )
+            return
     foreign, closed, open_to_all = list[str](), list[str](), list[str]()
-    wanted = os.R_OK if ws.files.disk.is_read_only(root) else os.R_OK | os.W_OK  # the check `read_only` reports such a disk
-    for path, stat in walk(root):
+    for path, stat in walk(root) if look.slow else ():
         name = "." if path == root else ws.paths.relative(path)
         if stat.st_uid != top.st_uid:
             foreign.append(name)
@@ -49,8 +61,6 @@ def rights(look: Look) -> Faults:
             closed.append(name)
         elif modes.S_ISREG(stat.st_mode) and stat.st_mode & modes.S_IROTH and _is_reached(root, path):
             open_to_all.append(name)
-    if closed and any(writable(look)):
-        closed.clear()
     wrong = (
         (bad, foreign, msgid("files belong to another user than the workspace"), f"sudo chown -R {top.st_uid} {here}"),
         (bad, closed, msgid("files can't be read or written by this user"), f"chmod -R u+rwX {here}"),
@@ -60,22 +70,6 @@ def rights(look: Look) -> Faults:
         if names:
             sentence = msgid("{what} ({count}), the first is {name}; `{command}` mends it.")
             yield kind(sentence, what=Text(what), count=len(names), name=names[0], command=command)
-
-
-def writable(look: Look) -> Faults:
-    """Yield a fault if the owner may write nothing new: a folder that every write needs is closed."""
-    paths = look.ws.paths
-    if look.ws.files.disk.is_read_only(paths.root) or os.stat(paths.root).st_uid != os.geteuid():
-        return  # other checks report it
-    needed = (path for path in (paths.root, paths.memory, paths.state) if path.is_dir())
-    closed = [path for path in needed if not os.access(path, os.W_OK | os.X_OK)]
-    if closed:
-        name = "." if closed[0] == paths.root else paths.relative(closed[0])
-        yield bad(
-            "nothing can be written into {name} by this user, so no dated file is made; `{command}` lets its owner.",
-            name=name,
-            command=f"chmod -R u+rwX {quote(str(paths.root))}",
-        )
 
 
 def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -96,20 +90,15 @@ def _is_reached(root: Path, path: Path) -> bool:
     return all(os.stat(root / folder).st_mode & modes.S_IXOTH for folder in path.relative_to(root).parents)
 
 
-def folders(look: Look) -> Faults:
-    """Yield a folder that recalld writes to, if it leads out of the workspace."""
+def links(look: Look) -> Faults:
+    """Yield a folder that recalld writes to and that leads out of the workspace; a slow look finds links in memory that do."""
+    paths = look.ws.paths
     try:
-        check_inside(look.ws.paths)
+        check_inside(paths)
     except BadConfig as error:
         yield bad(error.sentence)
-
-
-def links(look: Look) -> Faults:
-    """Yield links in memory that lead out of the workspace, which recalld does not follow."""
-    paths = look.ws.paths
-    if any(folders(look)) or not paths.memory.is_dir():
         return
-    for path, stat in walk(paths.memory):
+    for path, stat in walk(paths.memory) if look.slow else ():
         if modes.S_ISLNK(stat.st_mode) and not is_below(path, paths.root):
             yield odd(
                 "{name} leads to {place}, outside the workspace, and is not read; `cp -rL` in its place makes it a part of memory.",
@@ -118,15 +107,11 @@ def links(look: Look) -> Faults:
             )
 
 
-def read_only(look: Look) -> Faults:
-    """Yield a fault if the disk of the workspace is mounted read-only."""
-    if look.ws.files.disk.is_read_only(look.ws.paths.root):
-        yield bad(from_os_error(OSError(errno.EROFS, os.strerror(errno.EROFS)), look.ws.paths.root).sentence)
-
-
 def disk(look: Look) -> Faults:
-    """Yield what is wrong with the file system of the workspace: it is on the network, full, or (odd) nearly full."""
+    """Yield what is wrong with the disk of the workspace: it is read-only, on the network, full, or (odd) nearly full."""
     root = look.ws.paths.root
+    if look.ws.files.disk.is_read_only(root):
+        yield bad(from_os_error(OSError(errno.EROFS, os.strerror(errno.EROFS)), root).sentence)
     try:
         check_filesystem(look.ws.paths, allow_network_fs=look.ws.config.care.allow_network_fs)
     except BadConfig as error:

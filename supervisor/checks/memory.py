@@ -1,5 +1,6 @@
 """The checks of the memory itself: what comes in (history.json, inbox.json, the drop-box), its files, and its index."""
 
+import os
 import stat as modes
 from collections import Counter
 from contextlib import suppress
@@ -19,10 +20,10 @@ from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, msgid
 from ..text.foreign_text import encoding_of, printable
 from .check import Faults, Look, bad, odd
-from .machine import walk, writable
+from .machine import walk
 
 #: How long a message may wait when no supervisor runs: some use recalld by a daily `run --until-settled`.
-LONGEST_WAIT: Final = timedelta(days=1)
+_LONGEST_WAIT: Final = timedelta(days=1)
 #: The time within which a program that writes in the drop-box itself gives its file the name that it is to have.
 _WRITTEN_IN: Final = timedelta(minutes=1)
 #: Files that are named one by one.
@@ -43,15 +44,29 @@ def newer_format(look: Look) -> Faults:
 
 
 def history(look: Look) -> Faults:
-    """Yield why history.json can't be read."""
+    """Yield why history.json can't be read, what of a damaged one was not, and the first entry that is not a message."""
     if look.no_history:
         yield bad("history.json can't be read: {why}; `recalld restore` puts it together again.", why=look.no_history.why)
+    yield from map(bad, map(why_unread, look.ws.quarantine.unread(look.ws.journal.known.ids)))
+    invalid = [(n, entry.why) for n, entry in enumerate(look.history, 1) if isinstance(entry, InvalidEntry)]
+    for number, why in invalid[:1]:
+        yield bad(
+            "entries of history.json can't be filed ({count}), the first is entry {number}: {why}; correct or delete them, `recalld fsck` counts what is left.",
+            count=len(invalid),
+            number=number,
+            why=why,
+        )
 
 
-def unread(look: Look) -> Faults:
-    """Yield the unread parts of damaged histories, until a person has dealt with them."""
-    for piece in look.ws.quarantine.unread(look.ws.journal.known.ids):
-        yield bad(why_unread(piece))
+def why_unread(piece: Unread) -> Text:
+    """Return how much of a file in the quarantine could not be read, and how it is mended."""
+    return Text(
+        "messages of a damaged history.json could not be read (about {count}, {bytes} bytes of {encoding}); they are kept in {path}: mend a copy of it, in UTF-8, and move that into inbox.d/new as a file .json, or want nothing in it; then delete {path}.",
+        count=piece.messages,
+        bytes=piece.bytes,
+        encoding=piece.encoding or "UTF-8",
+        path=f".recalld/quarantine/{piece.name}",
+    )
 
 
 def forgetting(look: Look) -> Faults:
@@ -78,17 +93,6 @@ def inbox(look: Look) -> Faults:
         )
 
 
-def why_unread(piece: Unread) -> Text:
-    """Return how much of a file in the quarantine could not be read, and how it is mended."""
-    return Text(
-        "messages of a damaged history.json could not be read (about {count}, {bytes} bytes of {encoding}); they are kept in {path}: mend a copy of it, in UTF-8, and move that into inbox.d/new as a file .json, or want nothing in it; then delete {path}.",
-        count=piece.messages,
-        bytes=piece.bytes,
-        encoding=piece.encoding or "UTF-8",
-        path=f".recalld/quarantine/{piece.name}",
-    )
-
-
 def dropped(look: Look) -> Faults:
     """Yield the files of the drop-box whose messages can't be read."""
     why = {**look.dropped[1]}
@@ -106,22 +110,10 @@ def dropped(look: Look) -> Faults:
 def waiting(look: Look) -> Faults:
     """Yield a fault if messages have waited too long for their dated file."""
     oldest = min((entry.created_at for entry in look.waiting if entry.created_at), default=look.now)
-    if not look.is_running and look.now - oldest > LONGEST_WAIT:
+    if not look.is_running and look.now - oldest > _LONGEST_WAIT:
         yield bad(
             "messages wait to be written since {time}, and no supervisor runs; start one with `recalld run`.",
             time=look.local_time(oldest),
-        )
-
-
-def entries(look: Look) -> Faults:
-    """Yield the first entry of history.json that is not a message."""
-    invalid = [(n, entry.why) for n, entry in enumerate(look.history, 1) if isinstance(entry, InvalidEntry)]
-    for number, why in invalid[:1]:
-        yield bad(
-            "entries of history.json can't be filed ({count}), the first is entry {number}: {why}; correct or delete them, `recalld fsck` counts what is left.",
-            count=len(invalid),
-            number=number,
-            why=why,
         )
 
 
@@ -233,8 +225,6 @@ def long_term(look: Look) -> Faults:
 
 def index(look: Look) -> Faults:
     """Yield a fault if the index is damaged; `lasting` says that a supervisor can't update it, `supervisor` that one hangs."""
-    ws = look.ws
-    # the search engine can't open an index on a disk that is read-only, or in a closed folder
-    is_closed = ws.files.disk.is_read_only(ws.paths.root) or any(writable(look))
-    if not is_closed and (why := ws.index.inventory().damage):
+    may_open = os.access(look.ws.paths.state, os.W_OK | os.X_OK)  # else the search engine can't
+    if may_open and (why := look.ws.index.inventory().damage):
         yield bad("the index can't be read: {why}; `recalld index rebuild` makes it again.", why=why)

@@ -1,18 +1,15 @@
 """The checks of the summaries and the model that writes them: what fails and waits, whether it can be asked."""
 
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Final
 
 from ..protocol.inbox import parse_inbox
 from ..protocol.llm import model_of
-from ..protocol.paths import QUEUE_FOLDERS
 from ..replies.failures import FailedInputs
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
 from ..summaries.llm_state import configured_state, provider_state
 from .check import Faults, Look, bad, odd
-from .memory import LONGEST_WAIT
 
 #: Why the task of a group failed, by the reason in its result.
 _REASONS: Final = {
@@ -95,7 +92,7 @@ def _unanswered(look: Look) -> Faults:
 
 
 def tasks(look: Look) -> Faults:
-    """Yield summaries that fail or wait after a failure, and tasks that no worker takes."""
+    """Yield the first summary that waits after a failure."""
     ws = look.ws
     failing = [(group, f) for group, f in sorted(ws.failures().items()) if f.attempts < ws.config.archive.max_attempts]
     for group, failure in failing[:1]:
@@ -107,17 +104,6 @@ def tasks(look: Look) -> Faults:
             why=why_failed(failure.reason),
             time=look.local_time(failure.next_at),
         )
-    for folder in QUEUE_FOLDERS[:3]:
-        stats = ws.files.disk.stats(ws.paths.worker / folder)
-        times_ns = [stat.mtime_ns for name, stat in stats.items() if name.endswith(".json")]
-        since = datetime.fromtimestamp(min(times_ns) / 1e9, UTC) if times_ns else look.now
-        if look.now - since > LONGEST_WAIT:
-            yield odd(
-                "tasks wait in worker/{folder} ({count}) since {since}, and nobody takes them; `recalld run --until-settled` does, or says why not.",
-                folder=folder,
-                count=len(times_ns),
-                since=look.local_time(since),
-            )
 
 
 def why_failed(reason: str) -> str:

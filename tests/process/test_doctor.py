@@ -193,10 +193,6 @@ BROKEN: dict[str, tuple[Callable[[Broken], object], set[tuple[str, str]]]] = {
     "folders that their owner may not write to": (folders_that_their_owner_may_not_write_to, {("rights", "bad")}),
     "two long term files": (two_long_term_files, {("long-term file", "odd")}),
     "a summary that failed": (a_summary_that_failed, {("tasks", "odd")}),
-    "a task that nobody takes": (
-        lambda it: os.utime(it.write("worker/results/month-2025-12-0123456789ab.json", "{}"), (1e9, 1e9)),
-        {("tasks", "odd")},
-    ),
     "a unit that was edited": (a_unit_that_was_edited, {("service", "odd")}),
     "a timer that is gone": (lambda it: (it.installed() / TIMER).unlink(), {("service", "odd")}),
     "a service of an environment that is gone": (lambda it: it.installed(python="/opt/没有/bin/python3"), {("service", "bad")}),
