@@ -6,6 +6,7 @@ and requests at once, keeps what was asked, and notices when a client went away.
 """
 
 import contextlib
+import gzip
 import json
 import select
 import socket
@@ -69,6 +70,12 @@ ACTS = {
     "no end": Act(finish=None),
     "mute": Act(mute=True, status=400, message="This model's maximum context length is 2048 tokens"),
     "old": Act(refuses=("stream_options", "temperature")),
+    "endless line": Act(flood=b"data: " + b"x" * 65_530),
+    "endless error": Act(status=500, flood=b"x" * 65_536),
+    "gzip bomb": Act(
+        body=gzip.compress(b"data: " + bytes(20_000_000), 1),
+        headers=(("Content-Type", "text/event-stream"), ("Content-Encoding", "gzip")),
+    ),
     "endless thinking": Act(
         flood=b'data: {"choices": [{"index": 0, "delta": {"reasoning_content": "%s"}}]}\n\n' % (b"x" * 50_000)
     ),
@@ -86,6 +93,7 @@ class Seen:
     tokens: int = 0
     at_once: int = 0
     gone: int = 0  # clients that went away before the end
+    flooded: int = 0  # bytes of floods
 
     @property
     def calls(self) -> int:
@@ -161,11 +169,12 @@ class _Handler(Handler):
 
     def _flood(self, act: Act) -> None:
         self.close_connection = True
-        self.send_response(200)
+        self.send_response(act.status)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         while not self.server.ended.is_set():
             self.wfile.write(act.flood)
+            self.server.seen.flooded += len(act.flood)
 
     def _stream(self, act: Act, body: dict[str, Any]) -> None:
         size = max(1, -(-len(act.text) // act.parts))

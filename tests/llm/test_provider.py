@@ -185,6 +185,21 @@ def test_openai_cuts_off_a_model_that_thinks_without_end(server):
     until(lambda: server.seen.gone == 1)
 
 
+@pytest.mark.parametrize("act", ["endless line", "endless error"])
+def test_openai_ends_an_answer_that_has_no_end(server, act):
+    server.play(act)
+    assert refused(provider(server, timeout_s=50)).reason == "provider"
+    until(lambda: server.seen.gone == 1)
+    assert server.seen.flooded < 64_000_000  # what lies in the buffers of the sockets included
+
+
+def test_openai_unpacks_no_compressed_answer(server):
+    server.play("gzip bomb")
+    error = refused(provider(server))
+    assert (error.reason, "something else than a chat completion" in error.why) == ("provider", True)
+    assert server.seen.headers[0]["accept-encoding"] == "identity"
+
+
 def test_openai_reads_no_further_when_an_answer_goes_round_in_a_circle(server):
     server.play(Act(text="对花生过敏。" + "换了水管，花了 38 元。" * 1_000, parts=100, end="hang"))
     assert 2_000 <= len(ask(provider(server)).text) < 4_000

@@ -3,7 +3,7 @@ A model behind any server with OpenAI's chat completions: Ollama, llama.cpp, vLL
 
 Answers are streamed, since only a stream distinguishes a slow answer from a dead server. No tools are offered, and the client's
 own retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
-estimate. No value that a server sends is trusted to have the type that it should have, a model to come to an end, or a redirect
+estimate. No value that a server sends is trusted to have the type that it should have, an answer to have an end, or a redirect
 to lead to a server that may read the prompt; its words are in no error. What a server's error means is decided in
 `server_answers.py`. Source: docs/reference/protocol.md, 6.
 """
@@ -14,6 +14,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Final
 
 import openai
@@ -27,6 +28,8 @@ from recalld.supervisor.text.llm_output import goes_round, without_thinking
 
 from ..providers import Cancelled, Completion, NoCall, ProviderError, Usage, server_answers
 
+#: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
+_HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)
 OPENAI: Final = "https://api.openai.com/v1"
 CONNECT_S: Final = 10.0
 #: Longest silence between two chunks of an answer. Before the first only the whole time-out counts: a small machine reads long.
@@ -34,6 +37,8 @@ SILENCE_S: Final = 120.0
 _CANCEL_POLL_S: Final = 0.1
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
 _MAX_CHARS: Final = 400_000
+#: The most bytes of an answer: a stream has some 300 for a token, and one with much thinking 30,000 tokens.
+_MOST_BYTES: Final = 16_000_000
 #: How many characters come in between two looks whether the answer goes round in a circle.
 _LOOK_CHARS: Final = 2_000
 
@@ -141,6 +146,8 @@ class OpenAi:
         http = openai.DefaultAsyncHttpxClient(
             trust_env=not is_local(self.base_url),
             follow_redirects=False,
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [_bound]},
         )
         timeout = openai.Timeout(None, connect=min(CONNECT_S, self.timeout_s))  # the whole has a limit of its own
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
@@ -184,6 +191,34 @@ def _words(error: openai.APIError) -> str:
     body = error.body
     words = body.get("message") or body.get("error") or body.get("detail") if isinstance(body, dict) else body
     return " ".join(words.split())[:500] if isinstance(words, str) else ""
+
+
+class EndlessAnswer(Exception):
+    """An answer has more than _MOST_BYTES."""
+
+
+class _Bounded(_HTTP.AsyncByteStream):  # type: ignore[misc]
+    """The body of a response, which is read up to _MOST_BYTES."""
+
+    def __init__(self, body: Any) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._body:
+            size += len(chunk)
+            if size > _MOST_BYTES:
+                raise EndlessAnswer
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._body.aclose()
+
+
+async def _bound(response: Any) -> None:
+    response.headers.pop("content-encoding", None)  # it is not unpacked: a block may become a thousand times larger
+    response.stream = _Bounded(response.stream)
 
 
 class Answer:
