@@ -159,6 +159,7 @@ class Events:
         self._report = report
         self._lasting: dict[tuple[str, str], object] = {}
         self._faults: dict[str, tuple[SupervisorError, ...]] = {}
+        self._once: set[str] = set()
         self._reported: dict[str, frozenset[frozenset[str]]] = {}
         self._lock = threading.RLock()
         #: Why the last event could not be written, "" if it was.
@@ -195,26 +196,41 @@ class Events:
             elif before and not active and cleared:
                 self.emit(cleared)
 
-    def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
+    def once(self) -> dict[str, tuple[SupervisorError, ...]]:
+        """Return the present faults of steps that nothing tries again, by their keys."""
+        with self._lock:
+            return {key: self._faults[key] for key in self._once if self._faults[key]}
+
+    def end(self, faults: Mapping[str, tuple[SupervisorError, ...]]) -> None:
+        """Report that these faults of `once` are over, but for those that have been met again since."""
+        with self._lock:
+            self._faults |= {key: () for key, errors in faults.items() if self._faults[key] is errors}
+            self._tell()
+
+    def report(self, key: str, errors: Iterable[SupervisorError], *, once: bool = False) -> None:
         """
-        Report that these are the errors of *key* now; without any, what it had is over.
+        Report that these are the errors of *key* now; without any, what it had is over. *once*: nothing tries the step again.
 
         The faults of all keys are one event of each kind: another event says that one was added, or is over while others last,
         each combination once, and `recovered` that none is left. A full disk is one fault, and so are tasks that can't be read.
         """
         with self._lock:
             self._faults[key] = tuple(errors)
-            sentences: dict[str, dict[str, Text]] = {event: {} for event in _FAULTS}
-            for error in sorted(itertools.chain.from_iterable(self._faults.values()), key=str):
-                fault = str(error)
-                if isinstance(error, StorageError) or (isinstance(error, NoPermission) and "/worker/" in str(error.path)):
-                    fault = error.why
-                sentences["error" if isinstance(error, InternalError) else "degraded"].setdefault(fault, error.sentence)
-            for event, cleared in _FAULTS.items():
-                faults = frozenset(sentences[event])
-                if faults not in self._reported.get(event, ()):
-                    self.transition(event, faults, cleared=cleared, why=Text("{reason}", reason=[*sentences[event].values()]))
-                self._reported[event] = self._reported.get(event, frozenset()) | {faults} if faults else frozenset()
+            self._once = self._once | {key} if once else self._once - {key}
+            self._tell()
+
+    def _tell(self) -> None:
+        sentences: dict[str, dict[str, Text]] = {event: {} for event in _FAULTS}
+        for error in sorted(itertools.chain.from_iterable(self._faults.values()), key=str):
+            fault = str(error)
+            if isinstance(error, StorageError) or (isinstance(error, NoPermission) and "/worker/" in str(error.path)):
+                fault = error.why
+            sentences["error" if isinstance(error, InternalError) else "degraded"].setdefault(fault, error.sentence)
+        for event, cleared in _FAULTS.items():
+            faults = frozenset(sentences[event])
+            if faults not in self._reported.get(event, ()):
+                self.transition(event, faults, cleared=cleared, why=Text("{reason}", reason=[*sentences[event].values()]))
+            self._reported[event] = self._reported.get(event, frozenset()) | {faults} if faults else frozenset()
 
     def _rotate(self, now: datetime) -> None:
         """Give the file a name with the time if it is full or old enough; compress such files, and delete the oldest."""
@@ -331,11 +347,15 @@ class FaultScope:
         return otherwise
 
 
-def attempt(what: str, step: Callable[[], T], otherwise: T, paths: WorkspacePaths, events: Events) -> T:
-    """Return what *step* returns, *otherwise* if it fails in any way; events report the fault of *what* while it lasts."""
+def attempt(what: str, step: Callable[[], T], otherwise: T, paths: WorkspacePaths, events: Events, *, once: bool = True) -> T:
+    """
+    Return what *step* returns, *otherwise* if it fails in any way; events report the fault of *what*.
+
+    It lasts until the step succeeds or, where it is tried *once*, until a round can write.
+    """
     scope = FaultScope(paths.root, raises=())
     value = scope.attempt(what, step, otherwise)
-    events.report(what, scope.errors.values())
+    events.report(what, scope.errors.values(), once=once)
     return value
 
 

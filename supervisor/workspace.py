@@ -204,9 +204,9 @@ class Workspace:
             self.files.make_folder(folder, lasting=True)
         self.task_queue.prepare()
 
-    def attempt(self, what: str, step: Callable[[], T], otherwise: T) -> T:
-        """Return what *step* returns, *otherwise* if it fails, which an event reports while it lasts."""
-        return attempt(what, step, otherwise, self.paths, self.events)
+    def attempt(self, what: str, step: Callable[[], T], otherwise: T, *, once: bool = True) -> T:
+        """Return what *step* returns, *otherwise* if it fails, which an event reports; not *once*: the caller tries again."""
+        return attempt(what, step, otherwise, self.paths, self.events, once=once)
 
     def today(self, now: datetime) -> date:
         """Return the local day of *now*."""

@@ -93,7 +93,7 @@ class FileTurns:
         """Do what is next, and return the seconds until there may be more to do."""
         seen = self._look()
         if seen != self._seen or self._waits:
-            self._waits = self._ws.attempt("answers", lambda: self._answer_all(until_end), True)
+            self._waits = self._ws.attempt("answers", lambda: self._answer_all(until_end), True, once=False)
             self._seen = seen
         if self._look() != seen:
             return 0.0
@@ -116,7 +116,7 @@ class FileTurns:
         """Start a worker where none does the tasks; False for a while after one could not work, and where none is ours."""
         if self._worker is None or self._rests:
             return False
-        works = self._ws.attempt("worker for answers", partial(self._ensure_worker, is_claimed=is_claimed), False)
+        works = self._ws.attempt("worker for answers", partial(self._ensure_worker, is_claimed=is_claimed), False, once=False)
         if not works:
             self._rest()
         return works

@@ -123,7 +123,7 @@ class Supervisor:
             rest_s = min((self._steady_s() - began_s) * _TREE_REST, _TREE_REST_MOST_S)
             self._tree_look_s = now_s + max(self.ws.config.care.tree_poll.total_seconds(), rest_s)
         now = self._clock()
-        if self._scope.errors:
+        if self._scope.errors or self.ws.events.once():
             self.due_at = min(self.due_at, now + AGAIN)
         is_due = not now < self.due_at <= now + LONGEST  # further away it is after the clock was set back
         self._wants_round = self._wants_round or changed or is_due

@@ -8,7 +8,7 @@ is reported once and does not stop the others; the next round tries it again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -37,6 +37,8 @@ T = TypeVar("T")
 AGAIN: Final = timedelta(seconds=30)
 #: The longest time between two rounds: a change that nothing announced is found by then.
 LONGEST: Final = timedelta(hours=6)
+#: Bytes that a disk has to take before a command that it refused counts as over.
+_TRIAL_BYTES: Final = 65_536
 #: Seconds to wait for a running supervisor.
 _ARCHIVE_S: Final = 30.0
 #: Seconds between two looks for results.
@@ -130,11 +132,22 @@ def run_round(
     text deleted: the clock was set, and a day may only look as if it were over. *before* are errors since the last round; they
     are reported with those of this one.
     """
+    past = ws.events.once()
     with ws.journal.held(), noting() as noted:
         done = _run_steps(ws, now, control, everything=everything, ageing=ageing)
         ws.attempt("diary", lambda: _keep(ws, noted, now), None)
     report_errors(ws, (*before, *done.errors.values()))
+    if past:
+        ws.attempt("disk", lambda: _end_if_writable(ws, past), None, once=False)
     return done
+
+
+def _end_if_writable(ws: Workspace, faults: Mapping[str, tuple[SupervisorError, ...]]) -> None:
+    """End the *faults* of `Events.once` if the disk takes a file; OSError if it does not."""
+    with suppress(FileExistsError):
+        ws.files.create(ws.paths.trial, bytes(_TRIAL_BYTES))
+    ws.files.remove(ws.paths.trial)
+    ws.events.end(faults)
 
 
 def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:

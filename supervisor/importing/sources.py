@@ -277,7 +277,8 @@ def take_in(ws: Workspace, clock: Clock, control: Control, name: str = "") -> It
     for source in named(ws, name):
         batches = Taking(ws, source, clock).round(control, at_once=bool(name))
         following = partial(next, batches, False)
-        while not control.should_stop() and (following() if name else ws.attempt(f"source {source.name}", following, False)):
+        step = following if name else partial(ws.attempt, f"source {source.name}", following, False, once=False)
+        while not control.should_stop() and step():
             yield True
 
 

@@ -112,6 +112,7 @@ class WorkspacePaths:
     replaced = _Below(".recalld", "replaced")  # damaged histories, by a second name: only 0.28 and before wrote there
     previous = _Below(".recalld", "previous")  # summaries that newer ones replaced
     archive_request = _Below(".recalld", "archive.now")  # asks the supervisor to archive everything, and is deleted then
+    trial = _Below(".recalld", "trial")  # shows that the disk takes a file again, and is deleted then
     forgotten = _Below(".recalld", "forgotten.jsonl")  # what must not come back, by keyed digests
     token = _Below(".recalld", "token")  # what a client of the HTTP service shows; mode 0600
     language_kept = _Below(".recalld", "language")  # empty: `language` was written into recalld.toml, or need not be

@@ -183,3 +183,20 @@ def test_archive_writes_a_message_once_while_the_journal_is_not_writable(world):
     world.settle()
     assert world.archived() == [("a", "明天把 nginx 的配置备份一下。")]
     assert world.flags() == [True]
+
+
+def test_round_ends_the_fault_of_a_command_once_the_disk_takes_a_file(world):
+    disk = FaultyDisk().break_down()
+    world.reopen(disk=disk)
+    supervisor = world.supervisor()
+    supervisor.tick(world.clock())
+    world.save_receipt(world.inject("护照在哪？"))
+    told = []
+    for _ in range(4):
+        world.forward(seconds=20)
+        if supervisor.poll():
+            supervisor.work()
+        told.append([event for event, _ in world.events.all if event in {"degraded", "recovered"}])
+        if len(told) == 3:
+            disk.heal()
+    assert told == [["degraded"], ["degraded"], ["degraded"], ["degraded", "recovered"]]
