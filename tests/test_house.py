@@ -29,7 +29,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_250, goal=2_300),
     Room("supervisor/storage", most=2_113, goal=1_900),
-    Room("supervisor/protocol", most=4_533, goal=4_100),
+    Room("supervisor/protocol", most=4_534, goal=4_100),
     Room("supervisor/archive", most=3_854, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_813, goal=1_850),
@@ -42,9 +42,9 @@ ROOMS: Final = (
         most=1_161,
         goal=950,
     ),
-    Room("supervisor/host", most=2_163, goal=2_200),
+    Room("supervisor/host", most=2_176, goal=2_200),
     Room("supervisor/checks", most=2_369, goal=2_100),
-    Room("supervisor/importing", most=2_128, goal=1_400),
+    Room("supervisor/importing", most=2_129, goal=1_400),
     Room("supervisor/operations", most=1_698, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_561, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
@@ -53,14 +53,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_478, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_101,
+        most=2_121,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_687, goal=48_000)
+ALL: Final = Room("all", most=49_722, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=47_907, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_924, goal=48_000)
 
 
 def _lines(path: Path) -> int:
