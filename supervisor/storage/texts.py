@@ -40,7 +40,7 @@ class Text(str):
 
     >>> why = Text("{value} is not allowed, give {allowed}", value="'all'", allowed=Text("{least} or more", least=1))
     >>> print(why, why.in_language("zh"), sep="; ")
-    'all' is not allowed, give 1 or more; 不能是 'all'，应为 1 或更大的数
+    'all' is not allowed, give 1 or more; 不能是 'all'，应为不小于 1 的数字
     """
 
     __slots__ = ("fields", "msgid")

@@ -143,8 +143,8 @@ def _rows(
             below.append(Text(_CHANGES[change.kind], path=_shown(change), what=parts))
             below += [f"  {line}" for line in changed_lines(change)] if every_line else []
         for root in dict.fromkeys(root for change in of_it for root in change.elsewhere):
-            command = join(["recalld", "-w", root, "connect", *words, "--remove"])
-            below.append(Text("{client} is connected to {root}; `{command}`", client=title, root=root, command=command))
+            end = join(["recalld", "-w", root, "connect", *words, "--remove"])
+            below.append(Text("{client} is connected to {root}; `{command}` ends that", client=title, root=root, command=end))
         if CLIENTS[client].note and any(change.kind == "add" for change in of_it):
             below.append(Text(CLIENTS[client].note))
         rows += ["", title, *(f"  {call.render(line)}" for line in below)] if below else []
