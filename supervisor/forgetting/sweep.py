@@ -238,11 +238,16 @@ def _forget_dated(aim: Aim) -> None:
         return
     versions = {path: version for path in present if (version := ws.files.read_stable(path))}
     cuts = {path: _without(aim, path, version.data) for path, version in versions.items()}
-    renamed: dict[str, str] = {}
+    journal, renamed = ws.journal, dict[str, str]()
+
+    def goes(key: Key) -> bool:
+        return key in aim.messages or journal.tombstones.has_key(key)
+
+    # what a person has deleted by hand is known by its file, without which it would come back from history.json
+    holding = {name for key, name in journal.written.items() if not goes(key)}
     for (path, (after, kept)), slug in zip(cuts.items(), _slugs(aim, [kept for _, kept in cuts.values()]), strict=True):
-        renamed[path.name] = _made_anew(aim, path, after, kept, slug)
-    journal = ws.journal
-    journal.compact(lambda: journal.drop(lambda key: key in aim.messages or journal.tombstones.has_key(key), renamed))
+        renamed[path.name] = _made_anew(aim, path, after, kept, slug, holds=path.name in holding)
+    journal.compact(lambda: journal.drop(goes, renamed))
     for path in versions:
         ws.files.remove(path)
 
@@ -260,12 +265,12 @@ def _slugs(aim: Aim, files: Sequence[Sequence[Block]]) -> list[str]:
     return [(next(names) or f"mem-{short_id(kept[0].id)}") if kept else "mem-left" for kept in files]
 
 
-def _made_anew(aim: Aim, path: Path, after: bytes, kept: Sequence[Block], slug: str) -> str:
+def _made_anew(aim: Aim, path: Path, after: bytes, kept: Sequence[Block], slug: str, *, holds: bool) -> str:
     """Write the file without the messages under a new name in memory/ and return that; "" where nothing of it is worth it."""
     ws, day = aim.ws, day_of_name(path.name[:10] + ".md")
     is_copy = ws.paths.relative(path) in ws.memory.copies() or day_of_name(path.name) is None
     has_other_words = bool(after.split(b"\n---\n", 1)[-1].strip())  # what a person wrote into it
-    stays = kept or (has_other_words and not is_copy)
+    stays = kept or ((has_other_words or holds) and not is_copy)
     if not stays or (is_copy and _stand_elsewhere(aim, path, kept)):
         return ""
     day = day or kept[0].created_at.astimezone(ws.zone).date()

@@ -121,6 +121,23 @@ def test_forget_removed_takes_what_was_deleted_and_nothing_that_was_edited(world
     assert world.verdict()[1]
 
 
+def test_what_was_deleted_by_hand_stays_away_when_its_file_is_forgotten(world: World) -> None:
+    world.add(
+        message("m-alone-00001", "2026-01-29T09:00", "泳池九点开门。"), message("m-rest-000001", "2026-01-29T09:01", OTHER)
+    )
+    world.settle()
+    path = next((world.root / "memory").glob("2026-01-29-*.md"))
+    head, _, rest = path.read_text("utf-8").split("<!-- {")
+    path.write_text(f"{head}<!-- {{{rest}", "utf-8")
+    world.round()
+    forget(world, "message", "m-rest-000001")
+    world.reopen()
+    world.round("all")
+    assert "m-alone-00001" in [entry["id"] for entry in world.history()]
+    assert not [path for path in where(world, "泳池") if path.startswith("memory/")]
+    assert (world.fsck().removed_ids, world.fsck().is_sound) == (["m-alone-00001"], True)
+
+
 def test_forget_takes_a_later_text_of_a_message_by_its_own_id(world: World) -> None:
     world.write([*world.history()[:-1], {**world.history()[-1], "text": "改口：暗号是别的"}])
     world.settle()
