@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..storage.clock import read_instant
 from ..text.lazy_re import lazy_re
 from .source import Source
-from .talk import TIMES, Reading, Talk, objects_in, placed, text_of, words
+from .talk import TIMES, Reading, Talk, objects_in, text_of, words
 
 #: Content of ChatGPT's that people read; the others are thoughts, settings, and what tools were given and gave.
 _SHOWN: Final = ("text", "multimodal_text")
@@ -149,4 +149,12 @@ def messages_of(log: Reading, name: str) -> Talk:
         if isinstance(raw, dict) and isinstance(raw.get("messages"), list):
             messages, session = raw["messages"], text_of(raw, "id") or (f"{stem}-{number}" if is_log else stem)
         for n, message in enumerate(messages):
-            yield placed(message, f"{name}-{number}.{n}", session)
+            yield _placed(log, message, f"{name}-{number}.{n}", session)
+
+
+def _placed(log: Reading, message: Any, place: str, session: str) -> Any:
+    if not isinstance(message, dict):
+        return message
+    if not (identity := text_of(message, "id")):
+        log.placed.add(place)
+    return {**message, "id": identity or place, "session": text_of(message, "session") or session}

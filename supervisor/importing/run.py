@@ -283,7 +283,7 @@ class Known:
         too, in the session or in none: that adds equal ones of one time once.
         """
         session, words = raw.get("session", ""), (raw["role"], digest_of_text(one_line(text_of(raw) or "")))
-        if raw.get("id", "") in self._placed:
+        if not raw.get("id") or raw["id"] in self._placed:
             return any((*words, raw["createdAt"]) in self._marks(of) for of in (session, ""))
         if raw.get("channel") not in _CLIENTS:
             return False

@@ -23,8 +23,6 @@ SOMEONE: Final = "someone"
 TIMES: Final = ("createdAt", "created_at", "timestamp", "time", "date")
 #: Characters of the name of a kind of entries: it comes from a file.
 _KIND_CHARS: Final = 40
-#: The field of a record that says where it stands.
-_PLACE: Final = "place"
 #: Characters of a message; what is longer is a file that was pasted, and is cut with an ellipsis.
 _MOST_CHARS: Final = 1_000_000
 
@@ -97,7 +95,7 @@ class Reading:
             return None
         at = next((t for name in TIMES if (t := read_instant(record.get(name), self.zone))), None)
         fields = {
-            "id": text_of(record, "id", _PLACE),
+            "id": text_of(record, "id"),
             "role": role_of(record["role"]),
             "text": text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…",
             "channel": text_of(record, "channel") or channel,
@@ -106,17 +104,8 @@ class Reading:
             "name": _speaker(record),
             "project": text_of(record, "project"),
         }
-        if not text_of(record, "id"):
-            self.placed.add(fields["id"])
         given = {name: value for name, value in fields.items() if value}
         return {**given, "createdAt": at if at and at <= self.latest else None}
-
-
-def placed(message: Any, place: str, session: str) -> Any:
-    """Return the message with its *place*, which is its id where it says none, and with the *session* where it says none."""
-    if not isinstance(message, dict):
-        return message
-    return {**message, "session": text_of(message, "session") or session, _PLACE: place}
 
 
 def _speaker(record: Mapping[str, Any]) -> str:
