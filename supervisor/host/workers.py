@@ -44,6 +44,8 @@ _CLAIM_S: Final = 2.0
 _CARRIED_S: Final = 10.0
 #: Seconds after which a worker without work ends.
 _ASKED_IDLE_S: Final = 1
+#: How many workers in a row may end without having claimed the task: each was killed, or has another model configured.
+_MOST_DEATHS: Final = 3
 #: Seconds until a worker that was told to end is killed.
 _KILLED_AFTER_S: Final = 3.0
 #: The beginning of each sentence that a worker prints.
@@ -149,6 +151,7 @@ class AskedWorker:
     def __init__(self, ws: Workspace, idle_s: float = _ASKED_IDLE_S) -> None:
         self._ws, self._idle_s = ws, idle_s
         self._child: subprocess.Popen[bytes] | None = None
+        self._deaths = 0
         self._patience = within(_CARRIED_S if ws.config.pool.url else _CLAIM_S)
 
     def ensure(self, *, is_claimed: bool) -> None:
@@ -161,7 +164,7 @@ class AskedWorker:
                 )
             return
         if is_claimed:
-            self._patience = within(_CLAIM_S)
+            self._patience, self._deaths = within(_CLAIM_S), 0
         if self._child and self._child.poll() is not None:
             self._bury(self._child)
         if self._child is None and (not any_worker(self._ws) or self._patience.is_over):
@@ -178,10 +181,11 @@ class AskedWorker:
             self._child = None
 
     def _bury(self, child: subprocess.Popen[bytes]) -> None:
-        """Raise NoSummary after a worker that could not work, or was killed."""
+        """Raise NoSummary after a worker that could not work, or after a few that ended without a word."""
         self._child = None
         _, errors = child.communicate()
-        if child.returncode:
+        self._deaths += 1
+        if child.returncode > 0 or self._deaths >= _MOST_DEATHS:
             why = _sentence(errors).rstrip(".") or Text("the worker ended without a result; `recalld worker` shows why")
             raise NoSummary(why, "provider")
 

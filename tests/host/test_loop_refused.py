@@ -13,13 +13,15 @@ from typing import NamedTuple
 
 import pytest
 
+from recalld.supervisor.host import workers
 from recalld.supervisor.host.daemon import Supervisor
 from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.watcher import ConfigWatch
-from recalld.supervisor.host.workers import Workers
+from recalld.supervisor.host.workers import AskedWorker, Workers
 from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.storage.errors import Busy, NoProcess, SupervisorError
+from recalld.supervisor.storage.errors import Busy, NoProcess, NoSummary, SupervisorError
 from recalld.supervisor.workspace import Workspace, read_config
+from tests.process.command import until
 from tests.world import ASK, IN_SHANGHAI, FaultyDisk, World, at, message_on
 
 #: The modules, and the functions of others, whose calls are refused, but for what they do in a round.
@@ -223,6 +225,15 @@ def test_loop_goes_on_tells_once_and_does_its_work_after_a_refusal(by: str) -> N
     assert {refused: one.fault for refused, one in lives.items() if one.fault} == {}
     assert {refused: one.told for refused, one in lives.items() if len(one.told) != 1} == {}
     assert [refused for refused, one in lives.items() if one.done != life().done] == []
+
+
+@pytest.mark.parametrize("ends", ["exit 0", "kill -9 $$"])
+def test_asked_worker_gives_up_after_three_that_claim_nothing(world: World, monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
+    monkeypatch.setattr(workers, "worker_command", lambda _root: ["sh", "-c", f"echo >> {world.root}/starts; {ends}"])
+    worker, starts = AskedWorker(world.ws), world.root / "starts"
+    with pytest.raises(NoSummary, match="the worker ended without a result"):
+        until(lambda: worker.ensure(is_claimed=False))
+    assert starts.read_text() == "\n" * 3
 
 
 def test_workers_say_that_the_system_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
