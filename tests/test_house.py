@@ -42,7 +42,7 @@ ROOMS: Final = (
         most=1_166,
         goal=950,
     ),
-    Room("supervisor/host", most=2_176, goal=2_200),
+    Room("supervisor/host", most=2_180, goal=2_200),
     Room("supervisor/checks", most=2_369, goal=2_100),
     Room("supervisor/importing", most=2_126, goal=1_400),
     Room("supervisor/operations", most=1_698, goal=1_800),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_724, goal=48_000)
+ALL: Final = Room("all", most=49_728, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=47_941, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_952, goal=48_000)
 
 
 def _lines(path: Path) -> int:
