@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, Generic, L
 from ..protocol.config import Config
 from ..storage.clock import Clock, utc_now
 from ..storage.control import UNLIMITED, Control, author, noting
-from ..storage.errors import BadRequest, OwnersAlone, refuse_no_number, refuse_no_text
+from ..storage.errors import BadRequest, OwnersAlone, quoted, refuse_no_number, refuse_no_text
 from ..storage.texts import Text
 from ..workspace import Workspace
 
@@ -177,7 +177,7 @@ class Bounds:
             if self.most is not None:
                 allowed = Text("a whole number from {least} to {most}", least=self.least, most=self.most)
         if allowed:
-            raise BadRequest(name, Text("{value} is not allowed, give {allowed}", value=repr(value)[:40], allowed=allowed))
+            raise BadRequest(name, Text("{value} is not allowed, give {allowed}", value=quoted(value), allowed=allowed))
 
 
 #: An argument that JSON does not have.

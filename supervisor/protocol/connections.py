@@ -16,7 +16,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from ..storage.errors import BadConfig
+from ..storage.errors import BadConfig, quoted
 from ..storage.files import Files
 from ..storage.lenient_json import parse_json, read_record, render_json
 from ..storage.texts import Text, restored
@@ -109,7 +109,7 @@ def _source(table: dict[str, object]) -> TakenSource:
             field_of, read = _READERS[key]
             given[field_of] = read(value)
         except (LookupError, ValueError, TypeError):
-            what = f"{key[:40]} = {repr(value)[:40]}"
+            what = f"{key[:40]} = {quoted(value)}"
             raise BadConfig(
                 _TAKE, Text("{what} is not allowed; a source has {keys}", what=what, keys=", ".join(_READERS))
             ) from None

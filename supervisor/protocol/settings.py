@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-import reprlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..storage.errors import BadConfig
+from ..storage.errors import BadConfig, quoted
 from ..storage.texts import Text, msgid
 
 if TYPE_CHECKING:
@@ -239,7 +238,7 @@ def _flattened(sections: Collection[str], tables: Mapping[str, object]) -> Itera
         if name and name in sections:
             if not isinstance(value, dict):
                 why = msgid("{value} is given, but this is a section; write [{name}] and its keys below it")
-                raise BadConfig(name, Text(why, value=_excerpt(value), name=name))
+                raise BadConfig(name, Text(why, value=quoted(value), name=name))
             yield from (((name, key), inner) for key, inner in value.items())
         elif isinstance(value, dict):
             raise BadConfig(f"[{_printable(name)}]", _UNKNOWN)
@@ -267,17 +266,9 @@ def _checked(key: Key, name: str, value: object) -> object:
     try:
         return key.read(value)
     except (ValueError, TypeError) as error:
-        given = Text("what is given") if key.secret else _excerpt(value)
+        given = Text("what is given") if key.secret else quoted(value)
         raise BadConfig(name, Text("{value} is not allowed, give {allowed}", value=given, allowed=key.allowed)) from error
 
 
 def _printable(name: str) -> str:
     return name if len(name) <= _SHOWN_CHARS and name.isprintable() else repr(name[:_SHOWN_CHARS])
-
-
-def _excerpt(value: object) -> str:
-    """Return a wrong value, shortened; never fails, also for deep nesting and for hexadecimal numbers of any length."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:
-        return Text("a number of that length")

@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 
 from ..text.lazy_re import lazy_re
 from .disk import read_outside
-from .errors import BadConfig
+from .errors import BadConfig, quoted
 from .texts import Text, msgid
 
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
@@ -172,8 +172,6 @@ _YEAR_10000: Final = 253_402_300_800
 _LEAP_SECOND: Final = 60
 _MICROSECOND_DIGITS: Final = 6
 _NOON: Final = 12
-#: Characters of a wrong time that a sentence quotes.
-_MOST_QUOTED: Final = 40
 
 _NUMBER: Final = lazy_re(r"[0-9]{9,15}(?:\.[0-9]{1,12})?")
 _ISO: Final = lazy_re(
@@ -224,12 +222,6 @@ def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
     if t is None:
         return why_no_instant(value, zone)
     return Text("{value} is too far ahead, see archive.future_limit", value=quoted(value)) if t > latest else ""
-
-
-def quoted(value: object) -> str:
-    """Return the value as a sentence quotes it, its beginning where it is long: it may be the text of a message."""
-    text = repr(value)
-    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
 
 def _instant(value: object, zone: tzinfo) -> datetime | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import re
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -275,6 +276,14 @@ class InternalError(SupervisorError, exit_code=1):
             trace = trace.tb_next
         where = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}" if trace else "an unknown place"
         return cls(step, type(error).__name__, where)
+
+
+def quoted(value: object) -> str:
+    """Return a wrong value as a sentence quotes it: shortened, since it may be the text of a message, or nested for ever."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # a hexadecimal number of thousands of digits
+        return Text("a number of that length")
 
 
 def refuse_no_text(field: str, value: object) -> None:
