@@ -9,7 +9,6 @@ meaning. A job that fails never stops the others, and one that is woken while it
 import contextlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -36,7 +35,7 @@ _REST: Final = 3.0
 _VECTORS_RETRY_S: Final = 60.0
 _RETRY_S: Final = 5.0
 #: How long to wait for another program's update of the index.
-LOCK_WAIT: Final = timedelta(seconds=2)
+LOCK_WAIT_S: Final = 2.0
 #: How the names of results begin that the answers wait for.
 REPLY_NAMES: Final = ("reply-", "lookup-")
 
@@ -205,11 +204,11 @@ class IndexUpdater:
 
     def _update(self, until_end: Control) -> None:
         check_there(self._ws)
-        changes = self._ws.searcher.refresh_whole(LOCK_WAIT.total_seconds(), until_end)
+        changes = self._ws.searcher.refresh_whole(LOCK_WAIT_S, until_end)
         if changes.read:
             self._changed()
         if changes.shared:
-            raise Busy(self._ws.paths.state / "index.lock", LOCK_WAIT)
+            raise Busy(self._ws.paths.state / "index.lock", LOCK_WAIT_S)
 
 
 class VectorMaker:

@@ -11,7 +11,6 @@ docs/reference/protocol.md, 6.
 import threading
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -346,4 +345,4 @@ def worker_lock(files: Files, paths: WorkspacePaths) -> ExitStack:
         with suppress(Busy):
             lock.enter_context(files.lock_for_life(paths.worker_lock(slot), wait_s=0))
             return lock
-    raise Busy(paths.worker_lock(0), timedelta())
+    raise Busy(paths.worker_lock(0), 0)

@@ -18,7 +18,6 @@ import os
 import stat as modes
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -227,7 +226,7 @@ class RealDisk:
         deadline = time.monotonic() + wait_s
         while (handle := _try_lock(path)) is None:
             if time.monotonic() >= deadline:
-                raise Busy(path, timedelta(seconds=wait_s))
+                raise Busy(path, wait_s)
             time.sleep(_POLL_S)
         try:
             yield
@@ -244,7 +243,7 @@ class RealDisk:
         try:
             held.acquire(poll_interval=_POLL_S)
         except Timeout:
-            raise Busy(path, timedelta(seconds=wait_s)) from None
+            raise Busy(path, wait_s) from None
         try:
             yield
         finally:

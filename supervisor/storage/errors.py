@@ -12,7 +12,6 @@ import re
 import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, dataclass_transform
 
@@ -146,14 +145,11 @@ class BadBackup(SupervisorError, exit_code=65, http_status=422):
 
 
 class Busy(SupervisorError, exit_code=75, http_status=503):
-    """A lock was not obtained within *waited* (REST 503); the next tick tries again."""
+    """A lock was not obtained within *waited_s* seconds (REST 503); the next tick tries again."""
 
     english = msgid("{path} is in use by another program and was not free within {waited_s:g} s; try again.")
     path: PurePath | str
-    waited: timedelta
-
-    def _fields(self) -> dict[str, Any]:
-        return {"path": self.path, "waited_s": self.waited.total_seconds()}
+    waited_s: float
 
 
 class AlreadyRuns(SupervisorError, exit_code=75, http_status=409):

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -89,7 +89,7 @@ class Files:
                 break
             self.pause(pause_s)
             waited_s += pause_s
-        raise Busy(path, timedelta(seconds=waited_s))
+        raise Busy(path, waited_s)
 
     def read_shown(self, path: Path, wait_s: float = sum(RETRY_PAUSES_S)) -> FileVersion | None:
         """Return the file for an answer, without what was forgotten; None where it holds nothing else."""

@@ -83,7 +83,7 @@ def test_verdict_names_the_last_summary_that_keeps_failing_in_words(world):
 def test_verdict_names_in_chinese_what_was_refused(world):
     """The log keeps with the English what makes it Chinese again."""
     log(world).emit("config_refused", why=BadConfig("recall.max_hits", Text("it is not UTF-8")).sentence)
-    log(world).report("rounds", [BadFile("inbox.json", Text("it is not UTF-8")), Busy("history.json", timedelta(seconds=2))])
+    log(world).report("rounds", [BadFile("inbox.json", Text("it is not UTF-8")), Busy("history.json", 2)])
     with world.files.lock(world.paths.supervisor_lock):
         said = [render(sentence, "zh") for sentence in world.verdict()[0]]
     assert "仍用之前的配置：recall.max_hits：它不是 UTF-8" in said[0]

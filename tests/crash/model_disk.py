@@ -13,7 +13,6 @@ import os
 import stat as modes
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from datetime import timedelta
 from pathlib import Path
 
 from recalld.supervisor.storage.disk import Stat
@@ -162,7 +161,7 @@ class ModelDisk(Ledger):
         folder, name = self.parent(path)
         if where in self.held_by_others or where in self.locks.held:
             self.locks.breaches += [f"{where} is taken while it is held"] if where in self.locks.held else []
-            raise Busy(path, timedelta(seconds=wait_s))
+            raise Busy(path, wait_s)
         self.locks.take(where)
         if name not in self.live[folder]:  # empty and never deleted: whether it outlives a crash makes no difference
             self.settle_entry(folder, name, self.new(Inode(b"", 0, modes.S_IFREG | 0o600, self.tick())))

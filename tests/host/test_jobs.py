@@ -108,7 +108,7 @@ def test_background_index_step_reports_a_full_disk_once(filled):
 
 
 def test_background_index_step_retries_and_reports_a_locked_index(filled, monkeypatch):
-    monkeypatch.setattr("recalld.supervisor.host.jobs.LOCK_WAIT", type(filled.ws.config.care.poll)(0))
+    monkeypatch.setattr("recalld.supervisor.host.jobs.LOCK_WAIT_S", 0)
     updater = filled.index_updater()
     filled.files.make_folder(filled.paths.state / "index")
     with filled.files.lock(filled.paths.state / "index.lock"):

@@ -70,7 +70,7 @@ class Gate:
         if self._refused and self._refused[0] == call:
             how, self._refused = self._refused[1], None
             if how == "busy":
-                raise Busy(path or Path(), timedelta())
+                raise Busy(path or Path(), 0)
             number = errno.EAGAIN if name == "fork" else errno.EIO
             raise OSError(number, os.strerror(number), str(path))
         return False
