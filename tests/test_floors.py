@@ -88,7 +88,7 @@ PURE: Final = tuple(
 )
 #: What they may import: these of the standard library, each other, `text`, the texts, the time, and two of `protocol`.
 PURE_IMPORTS: Final = frozenset(
-    "__future__ array base64 binascii bisect calendar collections contextlib dataclasses datetime difflib email enum errno functools hashlib heapq itertools json math mimetypes pathlib re shlex types typing unicodedata zlib".split()
+    "__future__ array base64 binascii bisect calendar collections contextlib dataclasses datetime difflib email enum errno functools hashlib heapq itertools json math mimetypes pathlib re reprlib shlex types typing unicodedata zlib".split()
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,

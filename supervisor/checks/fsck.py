@@ -236,6 +236,8 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     held: defaultdict[str, dict[Key, Block]] = defaultdict(dict)
     for path in dated.keys() - aside:
         held[path.name] |= {block.key: block for block in dated[path].blocks}
+        if aside:  # whoever wrote it may not have synced it, and it is relied on
+            ws.files.ensure_durable(path)
     held |= {name: {block.key: block for block in blocks_at(ws, path)} for name, path in gone.moved.items()}
     homeless = _homeless(ws, aside, held, gone)
     missing = homeless.difference(*held.values())
@@ -251,8 +253,7 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
                 ws.journal.record_written(name, moved, moved=True)
     for path in aside:
         ws.files.remove(path)
-    names = [path.name for path in aside]
-    set_aside, doubles = (tuple(name for name in names if (name in held) == stays) for stays in (False, True))
+    set_aside, doubles = (tuple(path.name for path in aside if (path.name in held) == stays) for stays in (False, True))
     pictures = bring_pictures_back(ws)
     done = Repairs(restored=restored, saved=len(saved), set_aside=set_aside, doubles=doubles, pictures=pictures)
     if done != Repairs():
