@@ -9,6 +9,7 @@ nothing readable would remain of them. If the budget has room left, the first me
 it.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, tzinfo
@@ -106,8 +107,8 @@ def share(window_tokens: int, fixed_tokens: int, limits: Budgets, least_messages
 
 
 def room(tokens: int, evidence: float) -> int:
-    """Return how many of the *tokens* of memory its hits may take, by how much memory has of what is asked."""
-    return min(tokens, max(_LEAST_MEMORY, int(max(tokens, _WHOLE_MEMORY) * evidence)))
+    """Return how many of the *tokens* of memory its hits may take: by the root of how much memory has of what is asked."""
+    return min(tokens, max(_LEAST_MEMORY, int(max(tokens, _WHOLE_MEMORY) * math.sqrt(evidence))))
 
 
 def usable(window_tokens: int, fixed_tokens: int) -> int:
