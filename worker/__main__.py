@@ -44,7 +44,7 @@ def main() -> int:
     def render(fields: Mapping[str, object]) -> str:
         if options.json:
             return printable_json(json.dumps(fields, ensure_ascii=False))
-        return printable(" ".join(render_text(value, options.language) for value in fields.values()))
+        return printable(" ".join(render_text(fields[name], options.language) for name in fields if name != "reason"))
 
     try:
         with line_printer(sys.stdout) as print_line:

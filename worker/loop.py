@@ -149,8 +149,8 @@ class Worker:
             report({"error": str(error)})
             return None
         if result:
-            words = {name: Text(msgid(getattr(result, name), "label")) for name in ("status", "reason")}
-            fields = {"group": result.group, **words, "error": result.error}
+            status = Text(msgid(result.status, "label"))
+            fields = {"group": result.group, "status": status, "reason": result.reason, "error": result.error}
             report({key: value for key, value in fields.items() if value})
         return result
 
