@@ -13,7 +13,7 @@ import stat as modes
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -28,7 +28,7 @@ from ..storage.clock import Clock, to_wire
 from ..storage.disk import RealDisk, Stat, is_below
 from ..storage.errors import TEMPORARY, BadRequest, Busy, Conflict, StorageError, SupervisorError, from_os_error
 from ..storage.files import FILE_MODE, Files, FileVersion
-from ..storage.texts import Text
+from ..storage.texts import Text, msgid
 from ..text.foreign_text import MOST_FOLDERS
 from ..workspace import Workspace, read_config
 from .fsck import Ledger, fsck
@@ -205,8 +205,16 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     for `status` and raised; then nothing was deleted.
     """
     file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
+    last, done = read_last_backup(ws), LastBackup(now, str(folder), keep, str(file))
     try:
-        _write(ws, file, LastBackup(now, str(folder), keep, str(file)), made_by)
+        if not file.exists():
+            check_folder(ws.paths.root, folder, "folder")
+            _refuse_little_room(ws, folder)
+            create(ws, file, now, made_by)
+        elif last is None or last.file != str(file):
+            sentence = msgid("{file} is not known to this workspace; move it away, or give each workspace a folder of its own")
+            raise BadRequest("folder", Text(sentence, file=file))
+        keep_last(ws, done)
         contents = check(file)
         # a wrong clock may have made a backup of a later day, after which this one is not the last by its name
         older = [path for path in nightly_backups(ws, folder)[:-keep] if path != file]
@@ -215,27 +223,9 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     except (SupervisorError, OSError) as error:
         refused = from_os_error(error, error.filename or folder) if isinstance(error, OSError) else error
         last, why = read_last_backup(ws), getattr(refused, "why", "") or str(refused).rstrip(".")
-        keep_last(ws, LastBackup(now, str(folder), keep, last.file if last and last.keep else "", why))
+        keep_last(ws, replace(done, file=last.file if last and last.keep else "", failed=why))
         raise refused from error
     return file, contents, older
-
-
-def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
-    """Write the backup and record it; a backup of the same day is not replaced."""
-    if file.exists():
-        last = read_last_backup(ws)
-        if last is None or last.file != done.file:
-            raise BadRequest(
-                "folder",
-                Text(
-                    "{file} is not known to this workspace; move it away, or give each workspace a folder of its own", file=file
-                ),
-            )
-    else:
-        check_folder(ws.paths.root, file.parent, "folder")
-        _refuse_little_room(ws, file.parent)
-        create(ws, file, done.at, made_by)
-    keep_last(ws, done)
 
 
 def nightly_backups(ws: Workspace, folder: Path) -> list[Path]:

@@ -50,7 +50,7 @@ def rights(look: Look) -> Faults:
                 command=f"chmod -R u+rwX {here}",
             )
             return
-    foreign, closed, open_to_all = list[str](), list[str](), list[str]()
+    foreign, closed, open_to_all, is_open = list[str](), list[str](), list[str](), top.st_mode & modes.S_IXOTH
     for path, stat in walk(root) if look.slow else ():
         name = "." if path == root else ws.paths.relative(path)
         if stat.st_uid != top.st_uid:
@@ -59,7 +59,7 @@ def rights(look: Look) -> Faults:
             continue
         elif not os.access(path, wanted | os.X_OK if modes.S_ISDIR(stat.st_mode) else wanted):
             closed.append(name)
-        elif modes.S_ISREG(stat.st_mode) and stat.st_mode & modes.S_IROTH and _is_reached(root, path):
+        elif is_open and modes.S_ISREG(stat.st_mode) and stat.st_mode & modes.S_IROTH:
             open_to_all.append(name)
     wrong = (
         (bad, foreign, msgid("files belong to another user than the workspace"), f"sudo chown -R {top.st_uid} {here}"),
@@ -84,10 +84,6 @@ def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
                 continue
             with contextlib.suppress(FileNotFoundError):  # a task or a temporary file may have gone since
                 yield path, os.lstat(path)
-
-
-def _is_reached(root: Path, path: Path) -> bool:
-    return all(os.stat(root / folder).st_mode & modes.S_IXOTH for folder in path.relative_to(root).parents)
 
 
 def links(look: Look) -> Faults:

@@ -143,25 +143,21 @@ def _faults(check: Check, look: Look) -> list[Finding]:
 
 def account(look: Look) -> Ledger:
     """Return the account of every message, with all faults of the memory; losses and damage are kept for `status`."""
-    ledger = look.ledger
+    ws, ledger = look.ws, look.ledger
     faults = [fault for check in TABLE if check.counts for fault in check.find(look)]
     ledger.faults = [fault.why for fault in faults if fault.state == "bad"]
     ledger.advice = [fault.why for fault in faults if fault.state == "odd"]
+    before = read_last_fsck(ws) or LastFsck(look.now, 0, 0)
+    lost, damage = len(ledger.lost), len(ledger.damage)
     with suppress(OSError, SupervisorError):  # the next account keeps it
-        _keep_outcome(look.ws, ledger, look.now)
+        # another user's file the owner of the workspace could not replace
+        if not (before.is_sound and ledger.is_sound) and os.stat(ws.paths.state).st_uid == os.geteuid():
+            keep_last(ws, replace(before, at=look.now, lost=lost, damage=damage))
+            if ledger.is_sound:
+                ws.events.emit("fsck_passed")
+            else:
+                ws.events.emit("fsck_failed", lost=lost, damage=damage)
     return ledger
-
-
-def _keep_outcome(ws: Workspace, ledger: Ledger, now: datetime) -> None:
-    """Keep what is lost and damaged, or that nothing is any more; an event says either."""
-    before = read_last_fsck(ws) or LastFsck(now, 0, 0)
-    if (ledger.is_sound and before.is_sound) or os.stat(ws.paths.state).st_uid != os.geteuid():
-        return  # another user's file the owner of the workspace could not replace
-    keep_last(ws, replace(before, at=now, lost=len(ledger.lost), damage=len(ledger.damage)))
-    if ledger.is_sound:
-        ws.events.emit("fsck_passed")
-    else:
-        ws.events.emit("fsck_failed", lost=len(ledger.lost), damage=len(ledger.damage))
 
 
 def report_faults(
