@@ -89,7 +89,7 @@ def chats_in(data: bytes) -> frozenset[Chat]:
         if b'"session"' not in head and b'"chat"' not in head:  # nearly all heads of many a file: they are not parsed
             chats.add(DIRECT)
             continue
-        with suppress(ValueError, LookupError, TypeError, AttributeError):  # then it is the head of no message
+        with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):  # then it is the head of no message
             chats.add(chat_of(json.loads(head).get("fields", {})))
     return frozenset(chats)
 

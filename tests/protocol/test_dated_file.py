@@ -181,6 +181,10 @@ def test_chats_in_has_the_session_of_each_message(named: list[Any]):
     assert {block.session for block in blocks} == {chat.session for chat in chats_in(write(*blocks).encode())}
 
 
+def test_chats_in_passes_over_a_head_that_is_nested_too_deep():
+    assert chats_in(b'<!-- {"session": ' + b"[" * 3000 + b"} -->\n") == frozenset()
+
+
 # ── the head: flat YAML, read as strings only ────────────────────────────────
 
 
