@@ -115,7 +115,7 @@ def as_journal_line(event: Mapping[str, object]) -> str:
 
 def as_sentence(event: Mapping[str, object], render: Render) -> str:
     """
-    Return an event as a person at a terminal reads it: the time on this machine, what it means, its name and its fields.
+    Return an event as a person at a terminal reads it: times on this machine, what it means, its name and its fields.
 
     >>> as_sentence({"ts": "2026-01-31T08:00:00.000Z", "event": "moved", "files": 2}, str)[8:]
     '  dated files that a summary covers went to originals/ (moved, files 2)'
@@ -123,7 +123,8 @@ def as_sentence(event: Mapping[str, object], render: Render) -> str:
     when, what, *fields = event.items()
     parts = (f"{render(word(key.replace('_', ' ')))} {render(value)}" for key, value in fields)
     sentence = Text("{meaning} ({fields})", meaning=Text(EVENTS[str(what[1])]), fields=[str(what[1]), *parts])
-    return printable_line(f"{from_wire(str(when[1])).astimezone():%H:%M:%S}  {render(sentence)}")
+    line = f"{from_wire(str(when[1])).astimezone():%H:%M:%S}  {render(sentence)}"
+    return printable_line(_WIRE_TIME.sub(lambda at: f"{from_wire(at[0]).astimezone():%Y-%m-%d %H:%M}", line))
 
 
 @contextlib.contextmanager

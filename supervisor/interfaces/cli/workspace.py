@@ -217,7 +217,6 @@ def mcp(
 @command("open")
 def open_page(call: Call, no_browser: Annotated[bool, Option("--no-browser", "print the address alone")] = False) -> None:
     """Print the address of the page, with the token of the workspace in it, and open it in the browser."""
-    from ...storage.errors import NoService
     from ..locate import page_address
 
     ws, _ = call.opened()
