@@ -117,7 +117,6 @@ class MemoryBlock:
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they were added
         self._is_closed = False
         self._pinned_tokens = 0.0
-        self._pinned_groups: set[object] = set()  # they have no hit, and count for none
 
     def pin(self, passages: Sequence[Passage], hits: Sequence[Hit]) -> None:
         """Add the *passages* that fit into their budget and are not shown yet; one that is among the *hits* keeps its score."""
@@ -132,7 +131,6 @@ class MemoryBlock:
             line = self._fitting(self._without_secrets(hit))
             if line and self._fits(line):
                 self._put(line)
-                self._pinned_groups.add(group_of(hit, limits))
         self._pinned_tokens = self._size.tokens - before
         self._limits = replace(limits, tokens=limits.tokens + int(self._pinned_tokens))
 
@@ -141,7 +139,7 @@ class MemoryBlock:
         limits, group = self._limits, group_of(hit, self._limits)
         if self._is_closed:
             return "characters"
-        groups = self._groups.keys() - self._pinned_groups
+        groups = {each for each, lines in self._groups.items() if not _is_pinned(lines[0].hit)}  # a pin counts for none
         if 0 < limits.max_hits <= len(groups) and group not in groups:
             return "files" if limits.hit == "file" else "lines"
         hit = self._without_secrets(hit)
@@ -152,7 +150,6 @@ class MemoryBlock:
             self._is_closed = True
             return "" if self.add_cut(hit) else "characters"
         self._put(line)
-        self._pinned_groups.discard(group)
         return ""
 
     def add_cut(self, hit: Hit) -> bool:
@@ -262,20 +259,20 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _is_pinned(line: _Line) -> bool:
-    return PINNED in (line.hit.because or ())
+def _is_pinned(hit: Hit) -> bool:
+    return PINNED in (hit.because or ())
 
 
 def _worth_of_file(lines: Sequence[_Line]) -> tuple[bool, float]:
     """Return the sort key of the files of a block: pinned ones first, then by the best answer."""
-    return not any(map(_is_pinned, lines)), -max(line.hit.rank for line in lines)
+    return not _is_pinned(lines[0].hit), -max(line.hit.rank for line in lines)
 
 
 def _entries_of(lines: Sequence[_Line], best: Hit | None) -> list[list[_Line]]:
-    """Return the entries of one file, one for each day: pinned, the *best* line of all, the others."""
+    """Return the entries of one file, one for each day: the *best* line of all, the others."""
     entries: list[list[_Line]] = []
     first = best and best.unit.place
-    for line in sorted(lines, key=lambda line: (not _is_pinned(line), line.hit.unit.place != first, line_order(line.hit.unit))):
+    for line in sorted(lines, key=lambda line: (line.hit.unit.place != first, line_order(line.hit.unit))):
         if entries and _share_an_entry(entries[-1][-1], line):
             entries[-1].append(line)
         else:
@@ -323,8 +320,8 @@ def _density(hit: Hit, limits: BlockLimits) -> float:
 
 
 def group_of(hit: Hit, limits: BlockLimits) -> object:
-    """Return what counts as one hit of 003: the file, or the single line."""
-    return hit.unit.file if limits.hit == "file" else hit.unit.place
+    """Return what counts as one hit of 003, a file or a line; pinned lines are apart from the hits of their file."""
+    return (hit.unit.file, _is_pinned(hit)) if limits.hit == "file" else hit.unit.place
 
 
 def distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], list[tuple[Hit, str]]]:
