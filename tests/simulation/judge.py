@@ -30,6 +30,7 @@ def judge(world: SimulatedWorld, *, calm: bool = False) -> list[str]:
     """Return what is wrong with the files as they lie."""
     files = {path: data for path, data in world.disk.tree().items() if path not in world.copies}
     touched = world.touched | world.respelt | (world.thrown - files.keys())
+    touched |= {path for path in files if path.endswith("-mem-left.md")}  # by it is known what a person deleted by hand
     if world.history() is None and not calm:
         touched.add("history.json")
     deleted = {text for _, text in world.deleted}
