@@ -144,7 +144,7 @@ class Sink(Events):
         if active:
             self.emit(event, **fields)
 
-    def report(self, key: str, errors: Iterable[SupervisorError]) -> None:
+    def report(self, key: str, errors: Iterable[SupervisorError], *, once: bool = False) -> None:
         for error in errors:
             self.emit("degraded", what=key, why=str(error))
 
