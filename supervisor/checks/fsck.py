@@ -115,7 +115,8 @@ def fsck(ws: Workspace) -> Ledger:
             ledger.lost.append(Text("{id} (was in {name})", id=key[0], name=file))
     ledger.removed = len(ledger.removed_ids)
     ledger.seen = len(met - again) + ledger.set_aside
-    ledger.forgotten = sum(sum(act.counts.values()) for act in ws.journal.tombstones.acts())
+    done = [act for act in ws.journal.tombstones.acts() if act.finished]  # what still stands is in another number
+    ledger.forgotten = len({part for act in done for part in (*act.messages, *act.lines, *act.files)})
     return ledger
 
 

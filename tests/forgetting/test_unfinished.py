@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from recalld.supervisor.forgetting.sweep import begin
+from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.storage.control import noting
 from recalld.supervisor.storage.files import Files
 from tests.forgetting.test_forget import SECRET, forget, where
@@ -34,6 +36,17 @@ def test_drop_box_file_under_way_is_left_and_loses_the_words_later(world: World,
     world.settle()
     assert where(world, "山茶花") == []
     assert [entry["id"] for entry in world.history()] == ["m-plain-00001"]
+
+
+def test_fsck_counts_what_is_forgotten_once_and_only_when_it_is_done(world: World) -> None:
+    world.add(OTHER)
+    for _ in range(3):
+        begin(world.ws, wanted(world.ws, "match", "山茶花", world.clock()), world.clock.forward(seconds=1), bytes(32))
+    ledger = world.fsck()
+    assert (ledger.seen, ledger.in_files, ledger.in_history, ledger.forgotten) == (2, 1, 1, 0)
+    world.round()
+    ledger = world.fsck()
+    assert (ledger.seen, ledger.forgotten) == (1, 1)
 
 
 def test_half_a_picture_of_a_killed_program_goes_with_its_message(world: World) -> None:
