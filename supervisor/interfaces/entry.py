@@ -104,8 +104,11 @@ def _sent(argv: list[str]) -> list[str] | None:
         return None
     import time
 
-    now = time.time_ns()
-    return [*argv, "--at", f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now // 10**9))}.{now % 10**9 // 10**6:03}Z"]
+    now, first = time.time_ns(), 0
+    while argv[first].startswith("-"):  # the workspace may stand before the command
+        first += 2 if argv[first] in {"-w", "--workspace"} else 1
+    at = f"--at={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now // 10**9))}.{now % 10**9 // 10**6:03}Z"
+    return [*argv[: first + 1], at, *argv[first + 1 :]]
 
 
 def _ask_supervisor(argv: list[str]) -> dict[str, Any] | None:

@@ -51,6 +51,8 @@ def test_command_gets_what_its_words_say(words, given):
     ("words", "fault"),
     [
         (["append", "--role"], "Option --role needs a value"),
+        (["append", "--role", "user", "--text", "--at", "2026-01-01"], "Option --text needs a value"),
+        (["append", "--text", "--json", "花生"], "Option --text needs a value"),
         (["append", "--rolle", "user"], "No such option --rolle"),
         (["append", "-x"], "No such option -x"),
         (["append", "--jsonl=yes"], "Option --jsonl takes no value"),

@@ -61,4 +61,13 @@ def test_append_adds_once_though_the_supervisor_ends_before_it_answers(recalld, 
 def test_append_with_a_time_of_its_own_or_from_standard_input_stays_here(monkeypatch, more):
     monkeypatch.delenv("RECALLD_NOW", raising=False)
     assert _sent(["append", "--role", "user", "--text", *more]) is None
-    assert _sent(["append", "--role", "user", "--text", "榛子"])[-2] == "--at"
+
+
+@pytest.mark.parametrize("before", [[], ["-w", "append"], ["--workspace=here"]])
+def test_append_is_sent_with_its_time_behind_the_name_of_the_command(monkeypatch, before):
+    """So that it is not taken for the value of an option that has none."""
+    monkeypatch.delenv("RECALLD_NOW", raising=False)
+    words = _sent([*before, "append", "--role", "user", "--text"])
+    assert words is not None
+    assert words.pop(len(before) + 1).startswith("--at=20")
+    assert words == [*before, "append", "--role", "user", "--text"]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_origin
@@ -160,6 +161,10 @@ class Command:
                     [param.read(word, path) for word in taken] if param.takes_many else param.read(taken[0], path)
                 )
         if rest:
+            names = {name: param for param in self.params for name in param.names}
+            for word, behind in pairwise(words):  # the name of the next option stood where its value was to be
+                if word in names and not names[word].is_flag and behind in names:
+                    raise UsageFault(Text("Option {name} needs a value", name=word), path)
             raise UsageFault(Text("Unexpected words: {name}", name=" ".join(rest)), path)
         for param in self.params:
             if param.name not in values and param.is_required:
