@@ -43,14 +43,14 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_179, goal=2_200),
-    Room("supervisor/checks", most=2_352, goal=2_100),
+    Room("supervisor/checks", most=2_353, goal=2_100),
     Room("supervisor/importing", most=2_126, goal=1_400),
     Room("supervisor/operations", most=1_698, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_560, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_565, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_935, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_892, goal=1_900),
-    Room("supervisor/interfaces", most=1_479, goal=1_500),
+    Room("supervisor/interfaces", most=1_482, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_121,
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_694, goal=48_000)
+ALL: Final = Room("all", most=49_703, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=47_966, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_990, goal=48_000)
 
 
 def _lines(path: Path) -> int:
