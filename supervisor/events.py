@@ -188,11 +188,17 @@ class Events:
                     self._report({"ts": to_wire(now), **fault})
 
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
-        """Write the event when *active* is true anew, and *cleared* when it ends, separately for each *what*."""
+        """
+        Write the event when *active* is true anew, and *cleared* when it ends, separately for each *what*.
+
+        What another process has written, and nothing has ended, is not written again.
+        """
         with self._lock:
+            is_first = (event, what) not in self._lasting
             before, self._lasting[event, what] = self._lasting.get((event, what)), active
             if active and active != before:
-                self.emit(event, **fields)
+                if not is_first or lasting_states(self._path, {event: cleared}).get(event) != fields:
+                    self.emit(event, **fields)
             elif before and not active and cleared:
                 self.emit(cleared)
 

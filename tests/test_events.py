@@ -12,6 +12,7 @@ import pytest
 from recalld.supervisor.events import Events, newest_events
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.storage.errors import NoPermission, StorageError
+from recalld.supervisor.storage.texts import Text
 
 NOW = datetime(2026, 1, 28, 1, 2, 3, tzinfo=UTC)
 
@@ -112,6 +113,21 @@ def test_report_tells_faults_that_come_and_go_once_until_none_is_left(make):
     for faults in 2 * ([history], [history, backup], [backup], [history]) + ([], [backup]):
         log.events.report("rounds", faults)
     assert [line["event"] for line in log.lines()] == ["degraded"] * 3 + ["recovered", "degraded"]
+
+
+def test_transition_repeats_nothing_that_another_process_wrote_and_lasts(make):
+    def tell(why: str) -> None:
+        make().events.transition("index_stale", why, cleared="index_fresh", why=Text("{why}", why=why))
+
+    for why in ("full", "full", "locked", "locked"):
+        tell(why)
+    make().events.emit("file_unread", files=1)  # something else
+    tell("locked")
+    assert [line.get("why") for line in make().lines()] == ["full", "locked", None]
+    for ends in ("index_fresh", "started"):
+        make().events.emit(ends)
+        tell("locked")
+        assert make().lines()[-1]["event"] == "index_stale"
 
 
 @pytest.mark.feature("003.28")
