@@ -205,7 +205,7 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
     """
     data, by = source.beside(LIST), f"source {name}"
     stones = keep_foreign(ws.files, ws.paths, data) if data else None
-    if stones is None:
+    if stones is None or not stones.unfinished():
         return Wanted()
     unwanted = _unwanted(ws, stones, name, now)
     since = to_wire(now - _DAY)
@@ -225,8 +225,6 @@ def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most:
 
 def _unwanted(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wanted:
     ws.journal.refresh()
-    if not stones.unfinished():
-        return Wanted()
     messages = {key: message for key, message in standing(ws, now).items() if stones.has(message.entry)}
     lines = tuple(line for line in standing_lines(ws) if stones.has_line(line.text))
     folder = ws.paths.memory / FROM / name

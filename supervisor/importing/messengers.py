@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import groupby
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 from ..storage.texts import Text
@@ -206,12 +206,11 @@ def _known_chat(log: Reading, channel: str, title: str, keys: Sequence[tuple[str
 
 
 def _title(source: Source, name: str) -> str:
-    stem = PurePosixPath(name).stem
-    if stem.lower() in ("_chat", "chat"):  # an iPhone names the archive alone
-        stem = PurePosixPath(name).parent.name.removesuffix(".zip") or source.path.stem
-        stem = source.path.parent.name if stem.lower() in ("_chat", "chat") else stem
-    match = _known_words("chat").fullmatch(stem)
-    return match[match.lastindex or 0] if match else stem
+    """Return the chat by the name of its file, or of what that is in: an iPhone names the archive alone."""
+    parts = (re.sub(r"\.(txt|zip)\Z", "", part) for part in reversed([*source.path.parts, *name.split("/")]))
+    title = next(part for part in parts if part.lower() not in ("_chat", "chat"))
+    match = _known_words("chat").fullmatch(title)
+    return match[match.lastindex or 0] if match else title
 
 
 @cache
