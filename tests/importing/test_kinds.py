@@ -217,17 +217,6 @@ def test_damaged_member_of_an_archive_keeps_no_other_away(tmp_path: Path, method
     assert [*source.left_out] == ["坏.json"]
 
 
-@pytest.mark.parametrize("encoding", ["gbk", "utf-16"])
-def test_json_in_another_encoding_is_left_out_with_what_converts_it(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "好.json").write_text(json.dumps([SAID]), encoding="utf-8")
-    (tmp_path / "编码.json").write_text(json.dumps([SAID] * 50, ensure_ascii=False), encoding=encoding)
-    source = Source(tmp_path)
-    assert [*kinds_of(source).values()] == [["好.json"]]
-    with source.sparing("编码.json"):
-        list(source.objects("编码.json"))
-    assert "iconv" in source.left_out["编码.json"]
-
-
 def test_folder_beside_a_workspace_is_read_and_the_state_of_it_is_not(tmp_path: Path) -> None:
     made._json(tmp_path / "记忆/history.json", [{**SAID, "text": "好"}])
     made._json(tmp_path / "记忆/turns/a.json", [SAID])
@@ -468,9 +457,7 @@ def test_claude_keeps_what_was_pasted_and_no_placeholder(tmp_path):
     call = [{"type": "tool_use", "id": "t", "name": "artifacts", "input": {"title": "Plan"}}]
     human = {"uuid": "1", "sender": "human", "text": "", "attachments": pasted, "created_at": "2026-04-01T08:00:00Z"}
     reply = {"uuid": "2", "sender": "assistant", "text": "not supported here", "content": call, "created_at": None}
-    made._json(
-        tmp_path / "conversations.json", {"uuid": "c", "chat_messages": [human, reply]}
-    )  # as browser exporters write one
+    made._json(tmp_path / "conversations.json", {"uuid": "c", "chat_messages": [human, reply]})  # as browser exporters do
     lines, left = said(tmp_path)
     assert [line for line in lines if line.strip() != "assistant"] == [
         "user The roofer quoted 8400 euros.\n保修到 2029 年。\n[plan.pdf]",

@@ -202,7 +202,6 @@ def zipped(data: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
     [
         ("conversations.json", EXPORT[:-400], "cut off, damaged"),
         ("export.zip", zipped(EXPORT).replace(b"Porto", b"Qorto", 1), "cut off, damaged"),
-        ("export.zip", b"PK but no archive", "cut off, damaged"),
         ("export.zip", lambda: zipped(b" " * 120_000_000, zipfile.ZIP_DEFLATED), "two hundred times"),
         ("conversations.json", b'[{"mapping": {}, "conversation_id": "x"}]', "there is no message in it"),
         ("photo.jpg", b"\xff\xd8\xff\xe0" * 100, "no log and no export"),
@@ -215,7 +214,8 @@ def test_import_of_what_is_none_adds_nothing_and_says_why(world, log, name, data
     with pytest.raises(NotImported, match=why):
         run(world, log / name)
     assert world.history() == []
-    assert not dated(world)
+    made._lines(log / "good.jsonl", {"role": "user", "content": "好", "time": "2026-01-20T09:00:00Z"})
+    assert run(world, log).added == 1, "it keeps no other away"
 
 
 def test_import_takes_a_named_link_and_a_byte_order_mark(world, log):
@@ -224,10 +224,9 @@ def test_import_takes_a_named_link_and_a_byte_order_mark(world, log):
     (log / "export.json").symlink_to(path)
     assert run(world, log / "export.json").added == 2
     os.mkfifo(log / "pipe")
-    with pytest.raises(BadRequest, match="no file and no folder"):
-        run(world, log / "pipe")
-    with pytest.raises(BadRequest, match="no file and no folder"):
-        run(world, log / "none")
+    for name in ("pipe", "none"):
+        with pytest.raises(BadRequest, match="no file and no folder"):
+            run(world, log / name)
 
 
 def test_import_counts_a_conversation_whose_tree_is_a_loop(world, log):
@@ -261,6 +260,12 @@ def test_import_takes_no_line_that_append_has_added(world, log, field, session):
         if filed:
             world.archive(everything=True)
         assert run(world, path, dry_run=True).added == 1
+
+
+def test_import_takes_a_line_of_another_session_than_append(world, log):
+    line = {"role": "user", "content": "好", "createdAt": "2026-01-20T09:00:00Z"}
+    Memory(world.ws, clock=world.clock).append([line | {"session": "work"}])
+    assert run(world, made._lines(log / "talk.jsonl", line | {"session": "home"})).added == 1
 
 
 def test_import_counts_a_last_line_that_is_cut_off(world, log):
@@ -333,6 +338,14 @@ def test_own_backup_brings_no_words_twice_that_a_person_edited(tmp_path):
     Memory(world.ws, clock=world.clock).forget("removed", "", yes=True)
     assert bring_in(world.ws, tmp_path / "own.tar", NOW, UNLIMITED).added == 0
     assert sorted(world.archived_texts()) == ["am Samstag", "好"]
+
+
+def test_file_of_a_backup_that_was_changed_is_left_out(tmp_path):
+    there = made.other(tmp_path / "lap", *talk("2026-01-20T09:00", 1), message("x2", "2026-01-21T09:00", "am Freitag"))
+    create(there.ws, tmp_path / "lap.tar", NOW, "test")
+    (tmp_path / "lap.tar").write_bytes((tmp_path / "lap.tar").read_bytes().replace(b"am Freitag", b"am Samstag"))
+    done = bring_in(World(tmp_path / "ws", NOW, WITHOUT_MODEL).ws, tmp_path / "lap.tar", NOW, UNLIMITED)
+    assert (done.added, sum("2026-01-21" in name for name in done.left_out)) == (1, 1)
 
 
 def test_history_that_is_cut_off_is_named_and_the_rest_is_added(tmp_path):
