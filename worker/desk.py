@@ -3,8 +3,8 @@ Where a worker gets its tasks and leaves its results: a claim holds one task, wi
 
 The desk of a workspace is its folders: the queue, the log of calls, and `.recalld/pieces/`, where the finished pieces of an
 unfinished summary are kept. They are found by what was asked for them, so that a worker that was killed, a second worker and
-the next attempt pay for none of them again; they are deleted when their task is done, and may be deleted at any time. Source:
-docs/reference/protocol.md, 6.
+the next attempt pay for none of them again; they are deleted when their task is done, may be deleted at any time, and are
+limited in number. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from recalld.supervisor.protocol.task_material import read_material
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.text.language import Language
 
+#: The most pieces that are kept, of all groups together; the oldest are deleted first.
+_MOST_PIECES: Final = 512
 _DIGEST_DIGITS: Final = 24
 
 
@@ -104,6 +106,10 @@ class Pieces:
         with suppress(OSError):  # FileExistsError among them: another worker was faster
             self._files.make_folder(self._folder)
             self._files.check_folder(self._folder)
+            stats = self._files.disk.stats(self._folder)
+            # all but the newest, beside which there is room for this one
+            for name in sorted(stats, key=lambda name: stats[name].mtime_ns)[: 1 - _MOST_PIECES]:
+                self._files.remove(self._folder / name)
             self._files.create(self._path(request), answer.encode("utf-8", "replace"))
 
     def clear(self) -> None:

@@ -1,6 +1,7 @@
 """A task from the queue to its result, with a model: prompts, quoting, splitting, pieces, usage."""
 
 import hashlib
+import os
 import re
 from datetime import timedelta
 from importlib import resources
@@ -8,6 +9,8 @@ from importlib import resources
 import pytest
 
 from recalld.supervisor.protocol.llm import CallLog
+from recalld.worker import desk
+from recalld.worker.desk import Pieces
 from recalld.worker.providers import NoCall
 from tests.llm.server import TEXT, Act
 from tests.llm.shop import ZONE, ServedWorld, long_day
@@ -216,6 +219,16 @@ def test_worker_lets_a_redo_exceed_the_cap_by_at_most_another_cap(tmp_path, serv
 
     shop.submit_task("day-2026-01-15", source, attempt=1, redo=True)
     assert (shop.do().status, server.seen.calls) == ("done", 4)
+
+
+def test_pieces_are_few_and_the_oldest_go_first(shop, monkeypatch):
+    monkeypatch.setattr(desk, "_MOST_PIECES", 3)
+    for n in range(5):
+        pieces = Pieces(shop.files, shop.paths, f"day-2026-01-1{n}")
+        pieces.keep("问", f"答 {n}")
+        (path,) = shop.paths.pieces.glob(f"day-2026-01-1{n}.*")
+        os.utime(path, (n, n))
+    assert sorted(path.read_text(encoding="utf-8") for path in shop.paths.pieces.iterdir()) == ["答 2", "答 3", "答 4"]
 
 
 def test_call_log_counts_requests_refused_for_a_parameter(shop, server):
