@@ -53,14 +53,14 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_482, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_127,
+        most=2_133,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_706, goal=48_000)
+ALL: Final = Room("all", most=49_712, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_006, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_019, goal=48_000)
 
 
 def _lines(path: Path) -> int:
