@@ -27,7 +27,7 @@ from ..text.lazy_re import lazy_re
 from .hit import Passage, Tier
 
 #: The version of these rules, stored in every index; an index of another version is rebuilt.
-VERSION: Final = 25
+VERSION: Final = 26
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = lazy_re(r'<!-- (\{"id": .*\}) -->')

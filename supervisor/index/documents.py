@@ -7,10 +7,11 @@ Neighbours are the messages of the same conversation and day, up to one and up t
 import hashlib
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, tzinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from ..protocol.dated_file import parse_dated
@@ -20,6 +21,7 @@ from ..storage.clock import from_wire, to_wire
 from ..storage.files import Files
 from ..text.foreign_text import decoded
 from ..text.language import is_small_talk
+from ..text.secret_forms import personal
 from ..text.tokenizer import tokens
 from .chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
 from .hit import Passage
@@ -35,6 +37,9 @@ _ROLES: Final = ("user", "assistant")
 _STORED: Final = tuple(column.name for column in fields(Passage) if column.name not in {"path", "tier"})
 #: Passages whose words are kept: those that no file holds yet are read again with each new message.
 _KEPT: Final = 1_024
+#: The words that ask for what is known by its form.
+_PHONE_WORDS: Final = "phone number mobile 电话 手机 号码 手机号"
+_MAIL_WORDS: Final = "email mail address 邮箱 邮件 地址"
 #: Characters of a passage, and of the message before it, of which its vector is made.
 _MEANT_CHARS: Final = 1_500
 _BEFORE_CHARS: Final = 300
@@ -218,9 +223,20 @@ def talk_documents(
 
 @lru_cache(maxsize=_KEPT)
 def words_in(passage: Passage) -> tuple[str, ...]:
-    """Return the words of a passage: its speaker, its text, and the days that it is about, as if it named their dates."""
+    """
+    Return the words of a passage: its speaker, its text, and the days that it is about, as if it named their dates.
+
+    One with a phone number or a mail address has the words that ask for these, too: "I'm on 07700 900874 now".
+    """
     text = passage.text[:MOST_CHARS]
-    return (*tokens(passage.speaker), *tokens(text), *(days_about(text, passage.day) if passage.day else ()))
+    asked_by = [word for words, form in _forms() if form.search(text) for word in tokens(words)]
+    return (*tokens(passage.speaker), *tokens(text), *asked_by, *(days_about(text, passage.day) if passage.day else ()))
+
+
+@cache
+def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    mail, *phones = personal()
+    return (_PHONE_WORDS, re.compile("|".join(phones))), (_MAIL_WORDS, re.compile(mail))
 
 
 def with_neighbours(n: int, count: int, words_of: Callable[[int], Sequence[str]]) -> tuple[list[str], ...]:

@@ -114,6 +114,20 @@ def test_inject_shows_what_is_due_as_it_was_said_and_todays_day(memory):
     assert re.search(r"\(Tuesday(, 24 November 2026)?\) user: tomorrow: physio at ten", block)
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("whats my number again", "New SIM. I'm on 07700 900771 now"),
+        ("我的手机号是多少", "办了新卡，以后打 13900007752 找我"),
+        ("which email address did I give them?", "They can write to nora@example.org"),
+        ("我用的哪个邮箱", "就写 xiaoyu@example.com 吧"),
+    ],
+)
+def test_a_number_or_an_address_is_found_by_the_words_that_ask_for_it(tmp_path, question, answer):
+    world = world_of(tmp_path, [*TALK, answer])
+    assert world.found_texts(question)[0].endswith(answer)
+
+
 @pytest.mark.parametrize("count", [0, 450], ids=["idle", "busy"])
 @pytest.mark.parametrize(
     ("question", "answer", "other"),
