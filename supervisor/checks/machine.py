@@ -6,6 +6,7 @@ import os
 import stat as modes
 from collections.abc import Iterator
 from datetime import timedelta
+from glob import escape, glob
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -22,6 +23,15 @@ from .check import Faults, Look, bad, odd
 _FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20
 #: The same limits as shares of the disk; the smaller limit counts, so that a small disk is not full from its first day.
 _FULL_PART, _SCARCE_PART = 1 / 20, 1 / 10
+#: Files of earlier versions that nothing writes any more, from the workspace; what `archive.places.LEFT` names, a supervisor
+#: deletes itself. Versions of history.json that were replaced while a program had them open and whose messages were taken in
+#: (until 0.28), what a fleet kept in the folder of its workspaces (until 0.32), a form of the long-term file's lines.
+LEFT_OVER: Final = (
+    ".recalld/replaced/history.json.*.*.*",
+    "prompts/memory-entry.*.md",
+    "../.fleet",
+    "../fleet.toml",
+)
 #: Lasting faults that a running supervisor reports, the worst first, each with the event that ends it.
 _LASTING: Final = {
     "config_refused": "config_taken",
@@ -123,6 +133,16 @@ def disk(look: Look) -> Faults:
             command=f"df -h {quote(str(root))}",
         )
         yield bad(why) if free < min(_FULL_BYTES, size * _FULL_PART) else odd(why)
+
+
+def left_over(look: Look) -> Faults:
+    """Yield one fault with the files of earlier versions that nothing writes any more."""
+    root = escape(str(look.ws.paths.root))
+    if files := [path for pattern in LEFT_OVER for path in sorted(glob(os.path.normpath(f"{root}/{pattern}")))]:
+        yield odd(
+            "no version writes or reads these any more, and no memory is in them that is not elsewhere; they may be deleted: {files}.",
+            files=list(map(quote, files)),
+        )
 
 
 def clock(look: Look) -> Faults:

@@ -57,6 +57,7 @@ TABLE: Final = (
     Check("files", memory.accounting),
     Check("status", services.last_night),
     Check("files", memory.quarantine),
+    Check("files", machine.left_over, slow=True),
     Check("long-term file", memory.long_term),
     Check("files", memory.encodings, counts=True),
     Check("index", memory.index, slow=True),

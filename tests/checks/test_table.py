@@ -230,7 +230,7 @@ OF_MEMORY = {
 }
 #: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
 ELSEWHERE = {
-    *(services.sources, model.tasks, model.meaning),
+    *(machine.left_over, services.sources, model.tasks, model.meaning),
     *(memory.quarantine, memory.long_term, memory.forgetting, memory.taken_out, memory.newer_format),
 }
 
@@ -258,6 +258,13 @@ def test_quarantine_is_full_where_ten_copies_of_one_kind_are(broken: Broken):
     for n in range(10):
         broken.world.put(f".recalld/quarantine/history.json.{n:012x}", "x")
     assert [fault.why.fields["count"] for fault in memory.quarantine(broken.look())] == [10]
+
+
+def test_left_over_names_the_files_in_their_order(broken: Broken):
+    names = [f"prompts/memory-entry.{n * 7 % 10}.md" for n in range(10)]
+    places = [str(broken.world.put(name, "旧的")) for name in names]
+    (fault,) = machine.left_over(broken.look())
+    assert fault.why.fields["files"] == sorted(places)
 
 
 def test_hooks_names_the_client_of_a_plugin_that_is_no_longer_answered(broken: Broken):

@@ -133,7 +133,7 @@ def forget(
     file: Annotated[str | None, Option("--file", "a dated file, a note or a picture, by its name")] = None,
     removed: Annotated[bool, Option("--removed", "what you deleted by hand, where it still stands")] = False,
     yes: Annotated[bool, Option("--yes", "without asking")] = False,
-) -> int:
+) -> None:
     """Delete words from every place of the workspace, for good; shows first what would go, and asks."""
     named = {"message": message, "line": line, "match": match, "session": session, "day": day, "file": file}
     given = {by: value for by, value in named.items() if value is not None} | ({"removed": ""} if removed else {})
@@ -146,13 +146,9 @@ def forget(
     shown = ask()
     # before a line is printed: nobody may read the output to its end
     done = ask(yes=True, shown=shown.digest) if yes and not shown.is_empty else None
-    if (lines := _shown(call, shown)) or call.json:
-        call.answer(asdict(done or shown), lines)
-    if shown.is_empty:
-        none = Text("nothing to forget: nothing in memory matches {option}.", option=f"--{by} {value}".rstrip())
-        return call.say(none, 0 if removed else BadRequest.exit_code)
-    if call.json:
-        return 0
+    call.answer(asdict(done or shown), _shown(call, shown, by, value))
+    if call.json or shown.is_empty:
+        return
     if not done and sys.stdin and sys.stdin.isatty() and call.confirm(Text("Forget this for good? It can't be undone.")):
         done = ask(yes=True, shown=shown.digest)
     if not done:
@@ -160,13 +156,13 @@ def forget(
     else:
         waits = Text("it is written down, and the supervisor goes on with it; `recalld status` says when it is done.")
         call.show(call.render(Text("forgotten: {amounts}", amounts=done.amounts) if done.done else waits))
-    return 0
 
 
-def _shown(call: Call, shown: Forgotten) -> list[str]:
+def _shown(call: Call, shown: Forgotten, by: str, value: str) -> list[str]:
     left = [Text("the same words stand in {path}, which is yours: take them out there.", path=path) for path in shown.left]
     if shown.is_empty:
-        return [*left]
+        none = Text("nothing to forget: nothing in memory matches {option}.", option=f"--{by} {value}".rstrip())
+        return [none, *left]
     lines: list[str] = [Text("to be forgotten: {amounts}", amounts=shown.amounts)]
     items = ((item.ref, item.day, call.render(word(item.role)), item.text) for item in (*shown.messages, *shown.lines))
     lines += ["  " + "  ".join(filter(None, item)) for item in items]
