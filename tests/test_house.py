@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_854, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_813, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_257, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_273, goal=8_000),
     Room("supervisor/longterm", most=992, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_388, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
@@ -43,10 +43,10 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_179, goal=2_200),
-    Room("supervisor/checks", most=2_353, goal=2_100),
+    Room("supervisor/checks", most=2_374, goal=2_100),
     Room("supervisor/importing", most=2_123, goal=1_400),
     Room("supervisor/operations", most=1_698, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_565, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_561, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_935, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_892, goal=1_900),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_712, goal=48_000)
+ALL: Final = Room("all", most=49_745, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_019, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_040, goal=48_000)
 
 
 def _lines(path: Path) -> int:
