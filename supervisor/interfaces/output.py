@@ -247,7 +247,7 @@ def _receipt_head(receipt: Receipt, render: Render) -> dict[str, str]:
         render(word(name)) + " " + render(Text("{count} of {most} tokens", count=n, most=receipt.budgets.get(name, 0)))
         for name, n in receipt.tokens.items()
     )
-    head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
+    head = {"asked": Text("{name}", name=receipt.question), "searched": f"{words} {cost}", "spent": "  ".join(spent)}
     if receipt.client:
         head["client"] = f"{receipt.client}  {receipt.project}".rstrip()
     if receipt.unsent:

@@ -165,9 +165,18 @@ def test_every_row_that_a_command_prints_has_a_chinese_label(world, capsys, word
 
 
 def test_error_in_chinese_has_no_english_name_before_its_colon(world, capsys):
-    for words in ("undo x", "get x", "delete x", "summary redo 2026", "import /none", "append", "invalidate ."):
+    for words in (
+        "undo x",
+        "get x",
+        "delete x",
+        "summary redo 2026",
+        "import /none",
+        "append",
+        "backup create /a/b",
+        "connect x",
+    ):
         run_command(Call(["-w", str(world.root), *words.split()], {"RECALLD_LANGUAGE": "zh"}))
-    assert [line for line in capsys.readouterr().err.splitlines() if not re.match("recalld: [^a-z：]+", line)] == []
+    assert [line for line in capsys.readouterr().err.splitlines() if re.match("recalld: [A-Za-z]+：", line)] == []
 
 
 @pytest.mark.parametrize("reason", [*_REASONS, "words: 茶", "related: 茶", "day 2026-01-28", "role user"])
@@ -182,3 +191,9 @@ def test_sentences_of_a_list_are_in_the_language_of_who_asked():
 
 def test_names_of_a_user_stay_as_they_are_in_rows():
     assert as_text(by_name({"odd": 1, "MyBot": {"notes": 2}}), chinese) == "odd    1\nMyBot\n  笔记  2"
+
+
+def test_a_question_stays_as_it_was_asked(world, capsys):
+    for words in ("inject --query user", "why"):
+        run_command(Call(["-w", str(world.root), *words.split()], {"RECALLD_LANGUAGE": "zh"}))
+    assert re.search("^提问 +user$", capsys.readouterr().out, re.MULTILINE)
