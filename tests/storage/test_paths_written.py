@@ -102,6 +102,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
             keep_language(world.ws, {})
             model_at_work(world, server)
             archived_at_once(world)
+            refused_once(world)
             tree = {path.relative_to(root).as_posix() for path in root.rglob("*")}
         yield Life(world, frozenset(tree - {"inbox.json"} | disk.names_made(root)))
 
@@ -211,6 +212,16 @@ def archived_at_once(world: World) -> None:
         if world.ws.files.disk.stat(world.paths.archive_request):
             supervisor.tick(world.clock())
         command.join(0.01)
+
+
+def refused_once(world: World) -> None:
+    """A command was refused, and the next round looks whether the disk takes a file again."""
+
+    def refuse() -> None:
+        raise OSError(28, "No space left on device")
+
+    world.ws.attempt("command", refuse, None)
+    world.round("none")
 
 
 # ── what is named ────────────────────────────────────────────────────────────
