@@ -109,8 +109,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
 
 def toml_of(server: Server) -> str:
     llm = f'[summarize]\nleast = 0\n[llm]\nbase_url = "{server.url}"\nmodel = "qwen-test"\ncontext_tokens = 2048\n'
-    sources = '[[sources.take]]\npath = "../exports"\n'
-    return f"[archive]\n{IN_SHANGHAI}\n{llm}{sources}"
+    return f'[archive]\n{IN_SHANGHAI}\n{llm}[[sources.take]]\npath = "../exports"\n'
 
 
 # ── the life ─────────────────────────────────────────────────────────────────
@@ -172,6 +171,7 @@ def damage(world: World) -> None:
     world.write('[{"id": "z", "role": "user", "text": "谁也没见过的话，写到一半'.encode())
     world.round()
     world.append({"role": "user", "text": "证书下周到期。"})
+    world.ws.attempt("index", (world.root / "gone").read_bytes, None)  # until a round can write
     world.restore()
     world.round("all")
     dated = next((world.root / "memory").glob("2026-01-30-*.md"))
