@@ -225,8 +225,7 @@ class Import:
 
         They are as history.json has them; those of the one whose name is *me* are the owner's, which have none.
         """
-        batch: list[dict[str, Any]] = []
-        size = 0
+        batch, size = list[dict[str, Any]](), 0
         while messages:
             at, data = messages.popleft()
             raw = parse_json(data) | {"createdAt": at}

@@ -103,9 +103,10 @@ class Taking:
                 raise ValueError(why)
             with suppress(FileNotFoundError):
                 stat = os.stat(root / name, follow_symlinks=not name)
-                if stat.st_size > _MOST_BYTES:
+                is_read = modes.S_ISREG(stat.st_mode) and (not (name and self._is_workspace) or is_taken(name))
+                if is_read and stat.st_size > _MOST_BYTES:
                     self._leave_out(root, name, name, Text("it is larger than 500 MB; `recalld import PATH` reads it"))
-                elif modes.S_ISREG(stat.st_mode):
+                elif is_read:
                     files[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
         return files
 
@@ -113,8 +114,8 @@ class Taking:
         if not root.is_dir():
             return [""]
         inside = entries(root / "memory" if self._is_workspace else root, lambda entry: not entry.name.startswith("."))
-        names = (os.path.relpath(entry.path, root) for entry in inside)
-        return chain((LIST, "history.json", *LONG_TERM[:2]), filter(is_taken, names)) if self._is_workspace else names
+        fixed = (LIST, "history.json", *LONG_TERM[:2]) if self._is_workspace else ()
+        return chain(fixed, (os.path.relpath(entry.path, root) for entry in inside))
 
     @property
     def _is_workspace(self) -> bool:

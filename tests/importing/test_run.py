@@ -81,8 +81,7 @@ def test_import_with_dry_run_says_the_same_and_changes_nothing(world, log):
     path = made.json_lines(log)
     would = run(world, path, dry_run=True)
     assert (would.added, would.undated, would.unread) == (3, 2, {"message": 2}), "one without a time has its neighbour's"
-    assert not dated(world)
-    assert world.history() == []
+    assert (dated(world), world.history()) == ({}, [])
     assert run(world, path) == would
 
 
@@ -233,8 +232,7 @@ def test_import_counts_a_conversation_whose_tree_is_a_loop(world, log):
     conversation = made.chatgpt_conversation()
     for node in conversation["mapping"].values():
         node["parent"], node["children"] = node["id"], [node["id"]]
-    path = made._json(log / "conversations.json", [conversation])
-    assert run(world, path).unread == {"loop": 1}
+    assert run(world, made._json(log / "conversations.json", [conversation])).unread == {"loop": 1}
 
 
 def test_import_names_json_that_it_may_not_read_or_that_says_no_time(world, log, monkeypatch):

@@ -220,12 +220,14 @@ def test_state_that_is_none_begins_again(tmp_path, state):
 
 
 def test_folder_of_too_many_files_is_told_and_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "_MOST_ENTRIES", 3)
-    for n in range(4):
-        made._lines(tmp_path / "log" / f"{n}.jsonl", {"role": "user", "content": "x"})
-    world = world_with(tmp_path / "ws", f'path = "{tmp_path}/log"')
-    now_of(world, "log")
-    assert "more than 3 files" in state_of(world, "log").why()
+    monkeypatch.setattr(sources, "_MOST_ENTRIES", 5)
+    for n in range(6):
+        made._lines(tmp_path / "log/memory" / f"{n}.jsonl", {"role": "user", "content": "x"})
+    takes = (f'path = "{tmp_path}/log"{more}' for more in ("", '\nfrom = "recalld"\nname = "lap"'))
+    world = world_with(tmp_path / "ws", *takes)
+    for name in ("log", "lap"):
+        now_of(world, name)
+        assert "more than 5 files" in state_of(world, name).why()
     assert world.archived_texts() == []
 
 
