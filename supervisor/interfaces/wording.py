@@ -119,6 +119,15 @@ def why_not_whole(result: SearchResult) -> str:
     return Text("not all of memory could be searched: {why}.", why=result.unsearched) if result.unsearched and is_asked else ""
 
 
+def beside_hits(result: SearchResult) -> str:
+    """Return what the hits alone don't say, as a sentence: that memory was not searched whole, or has no word of this."""
+    if not_whole := why_not_whole(result):
+        return not_whole
+    has_words = any(why.startswith("words: ") for hit in result.hits for why in hit.because)
+    is_by_meaning = result.how == "hybrid" and not (has_words or result.dates)
+    return Text("no memory has a word of this; these are only near to it by meaning.") if is_by_meaning else ""
+
+
 def why_no_hits(result: SearchResult) -> str:
     """Return why nothing was found, as a sentence."""
     if not_whole := why_not_whole(result):

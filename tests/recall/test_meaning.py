@@ -6,6 +6,7 @@ import time
 import pytest
 
 from recalld.supervisor.host.jobs import VectorMaker, make_vectors
+from recalld.supervisor.interfaces.wording import beside_hits
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.audience import ALONE, Audience
@@ -53,6 +54,15 @@ def test_meaning_finds_what_has_no_word_in_common(ready, question, text):
     assert text in texts(found)[:2]
     assert any("meaning" in hit.because for hit in found.hits if hit.unit.text == text)
     assert text in ready.inject(question, found).memory
+
+
+@pytest.mark.parametrize(
+    ("question", "is_noted"), [(OTHER_WORDS, True), ("hut ceiling dripping water", True), (QUESTION, False), ("茉莉花", False)]
+)
+def test_a_search_says_that_no_hit_has_a_word_of_the_question(ready, question, is_noted):
+    found = ready.search(question)
+    assert found.hits
+    assert ("no memory has a word of this" in beside_hits(found)) == is_noted
 
 
 def test_search_finds_a_misspelt_word_beside_what_means_the_same(ready):

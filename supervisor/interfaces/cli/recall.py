@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from ...storage.texts import Text
 from ..output import as_json, receipt_text
-from ..wording import NOT_ASKED, SMALL_TALK, refs_of, why_no_hits, why_not_whole
+from ..wording import NOT_ASKED, SMALL_TALK, beside_hits, refs_of, why_no_hits, why_not_whole
 from .call import Call
 from .parser import READ, Argument, Option, command
 
@@ -67,8 +67,8 @@ def search(
     result = call.perform("search", query=query, limit=limit)
     if not result.hits:
         call.say(why_no_hits(result) if query.strip() else NOT_ASKED)
-    elif not_whole := why_not_whole(result):
-        call.say(not_whole)
+    elif note := beside_hits(result):
+        call.say(note)
     if call.json:
         refs = refs_of(result.hits, lambda: call.perform("read", start=1, end=_EVERY).lines)
         call.answer([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(result.hits, refs, strict=True)])

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from ...index.hit import Hit, SearchResult
 from ...operations.days import DayCount, SummaryAnswer, period_in
 from ...storage.errors import NotFound, StaleText
-from ..wording import why_no_hits, why_not_whole
+from ..wording import beside_hits, why_no_hits
 from .views import View, go
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ async def search(view: View) -> Response:
         q=query,
         found=result,
         places=[_place(hit) for hit in result.hits] if result else (),
-        note=(why_not_whole(result) if result.hits else why_no_hits(result)) if result else "",
+        note=(beside_hits(result) if result.hits else why_no_hits(result)) if result else "",
     )
 
 

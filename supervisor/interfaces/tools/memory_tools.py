@@ -24,7 +24,7 @@ from ...storage.errors import BadRequest, NotFound, refuse_no_text
 from ...storage.texts import Text, msgid, render
 from ...text.lazy_re import lazy_re
 from ..api import Memory
-from ..wording import NOT_ASKED, refs_of, why_no_hits, why_not_whole
+from ..wording import NOT_ASKED, beside_hits, refs_of, why_no_hits, why_not_whole
 from .answers import (
     DeleteAnswer,
     ForgetAnswer,
@@ -207,7 +207,7 @@ class MemoryTools:
         refs = refs_of(hits, lambda: self._long_term()[1])
         refs = [ref or self._message_ref(hit) for hit, ref in zip(hits, refs, strict=True)]
         results = clamped([self._result(hit, ref) for hit, ref in zip(hits, refs, strict=True)], self._room())
-        return SearchAnswer(results=results, files=result.files, note=not_whole)
+        return SearchAnswer(results=results, files=result.files, note=self._render(beside_hits(result)))
 
     def _message_ref(self, hit: Hit) -> str:
         """Return the name of a filed message that `memory_forget` takes, "" where that is not offered."""
