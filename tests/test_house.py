@@ -50,7 +50,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_935, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_892, goal=1_900),
-    Room("supervisor/interfaces", most=1_482, goal=1_500),
+    Room("supervisor/interfaces", most=1_491, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_133,
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_745, goal=48_000)
+ALL: Final = Room("all", most=49_754, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_066, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_076, goal=48_000)
 
 
 def _lines(path: Path) -> int:
