@@ -19,7 +19,7 @@ from typing import Final, Self, TypeVar
 
 from ..archive.intake import restore_history
 from ..events import FaultScope
-from ..protocol.paths import check_inside, quiet_until
+from ..protocol.paths import check_inside
 from ..storage.clock import SMALL, Clock, steady_s
 from ..storage.control import UNLIMITED, Control
 from ..storage.disk import Stat
@@ -27,7 +27,7 @@ from ..storage.errors import Busy, SupervisorError, as_supervisor_error
 from ..workspace import Workspace
 from . import watcher
 from .jobs import NEVER_S, Background, Job, end_all
-from .round import AGAIN, LONGEST, Round, next_due, report_errors, run_round
+from .round import AGAIN, LONGEST, Round, next_due, quiet_until, report_errors, run_round
 from .service import ServiceManager
 from .watcher import ChangeDetector, ConfigWatch
 from .workers import Workers
@@ -162,7 +162,7 @@ class Supervisor:
             # what failed is tried again when it is due
             self._wants_round = not done.errors and (done.may_leave_more or changed)
         if self._workers:
-            is_quiet = self._quiet_until(self._clock()) is not None
+            is_quiet = quiet_until(self.ws, self._clock()) is not None
             self._attempt("worker", partial(self._workers.start_if_needed, is_quiet=is_quiet), None)
             self._attempt("leases", self._workers.watch_leases, None)
             self._has_tasks = self._attempt("tasks", lambda: bool(self.ws.task_queue.active_groups()), True)
@@ -179,7 +179,7 @@ class Supervisor:
         before, self._scope = self._scope.errors, FaultScope(self.ws.paths.root)
         request = self.ws.paths.archive_request
         is_asked = self._attempt("request", lambda: self.ws.files.disk.stat(request) is not None, False)
-        ageing = not self._has_jumped(now) and self._quiet_until(now) is None
+        ageing = not self._has_jumped(now) and quiet_until(self.ws, now) is None
         done = run_round(self.ws, now, everything=is_asked, ageing=ageing, before=before.values(), control=control)
         if is_asked:  # the request was served, or its error reported
             self._attempt("request", lambda: self.ws.files.remove(request), None)
@@ -194,9 +194,6 @@ class Supervisor:
 
     def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
         return self._scope.attempt(name, step, otherwise)
-
-    def _quiet_until(self, now: datetime) -> datetime | None:
-        return quiet_until(self.ws.config.care.quiet_hours, now, self.ws.zone)
 
     def _has_jumped(self, now: datetime) -> bool:
         """Return whether the clock was set a short while ago; each jump is reported once, a mere correction is none."""

@@ -20,7 +20,6 @@ from ..archive import run as archive_run
 from ..archive.intake import intake, keep_damaged, unwritten
 from ..archive.run import archive, next_run, tell_overflow, trim_history, why_due
 from ..events import FaultScope
-from ..protocol.paths import quiet_until
 from ..storage.clock import local, within
 from ..storage.control import UNLIMITED, Control, noting
 from ..storage.errors import AlreadyRuns, BadFile, SupervisorError
@@ -270,11 +269,22 @@ def next_due(ws: Workspace, now: datetime) -> datetime:
     return min(moment if moment > now else now + AGAIN for moment in _moments(ws, now))
 
 
+def quiet_until(ws: Workspace, now: datetime) -> datetime | None:
+    """Return when the `care.quiet_hours` end that *now* is in; None where it is in none. "22:00-07:00" goes over midnight."""
+    begin, _, end = ws.config.care.quiet_hours.partition("-")
+    here = local(now, ws.zone)
+    at = f"{here:%H:%M}"
+    if not (begin <= at < end if begin <= end else at >= begin or at < end):
+        return None
+    day = here.date() + timedelta(days=at >= end)
+    return datetime.fromisoformat(f"{day}T{end}").replace(tzinfo=ws.zone).astimezone(now.tzinfo)
+
+
 def _moments(ws: Workspace, now: datetime) -> Iterator[datetime]:
     yield now + LONGEST
     midnight = datetime.combine(ws.today(now) + timedelta(days=1), datetime.min.time(), ws.zone)
     yield local(midnight, ws.zone)
-    if quiet_end := quiet_until(ws.config.care.quiet_hours, now, ws.zone):
+    if quiet_end := quiet_until(ws, now):
         yield quiet_end
     retries = (provider_state(ws.task_queue).next_at, *(failure.next_at for failure in ws.failures().values()))
     yield from (retry for retry in retries if retry and retry > now)

@@ -16,7 +16,6 @@ from zoneinfo import ZoneInfo
 from ..storage.clock import find_zone
 from ..storage.texts import Text, msgid
 from .connections import TakenSource, take
-from .paths import QUIET_HOURS
 from .settings import choice, duration, flag, names, number, patterns, text
 
 #: What texts may be: the pattern that they match as a whole, and that for people.
@@ -24,7 +23,8 @@ _LINE: Final = (r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", msgid("a text on one li
 _COMMAND: Final = (r"[^\x00-\x1f\x7f\ud800-\udfff]{0,1000}", msgid("a command on one line"))
 _NAME: Final = (r"[a-z][a-z0-9_-]{0,31}", msgid("a short name of small letters, digits, - and _"))
 _HOST: Final = (r"[A-Za-z0-9.:_-]{1,253}", msgid("a host name or address"))
-_HOURS: Final = (QUIET_HOURS, msgid('hours such as "22:00-07:00", or ""'))
+_TIME: Final = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_HOURS: Final = (f"|{_TIME}-{_TIME}", msgid('hours such as "22:00-07:00", or ""'))
 _ZONE: Final = (r"[A-Za-z0-9_+/-]{1,60}", msgid('an IANA name such as "Asia/Shanghai"'))
 _URL: Final = (r"|https?://[^\s\x00-\x1f\x7f\ud800-\udfff]+", msgid('an address such as "http://127.0.0.1:8080", or ""'))
 _REDIS: Final = (

@@ -13,11 +13,10 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Final, Literal
 
-from ..storage.clock import local
 from ..storage.disk import is_below
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
@@ -59,9 +58,6 @@ _USUAL: Final = {
 RECENT_DAYS: Final = 5  # calendar days; docs/reference/protocol.md, 3.4
 #: Of archive runs that begin early since the history is over its caps, at most one in this time.
 OVERFLOW_INTERVAL: Final = timedelta(minutes=10)
-_TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
-#: What `care.quiet_hours` may hold: "22:00-07:00", or nothing.
-QUIET_HOURS: Final = rf"|{_TIME}-{_TIME}"
 
 
 class _Below:
@@ -331,23 +327,3 @@ def summary_period(of: date, today: date, recent_days: int = RECENT_DAYS) -> Per
         return None
     first_of_last_month = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
     return day(of) if of >= first_of_last_month else month(of)
-
-
-def quiet_until(hours: str, now: datetime, zone: tzinfo) -> datetime | None:
-    """
-    Return when the quiet *hours* end that *now* is in, in UTC; None where it is in none. "22:00-07:00" goes over midnight.
-
-    >>> from zoneinfo import ZoneInfo
-    >>> quiet_until("22:00-07:00", datetime(2026, 1, 28, 15, tzinfo=ZoneInfo("UTC")), ZoneInfo("Asia/Shanghai")).isoformat()
-    '2026-01-28T23:00:00+00:00'
-    """
-    if not hours:
-        return None
-    begin, end = (time.fromisoformat(text) for text in hours.split("-"))
-    here = local(now, zone)
-    at = here.time()
-    is_quiet = begin <= at < end if begin <= end else at >= begin or at < end
-    if not is_quiet:
-        return None
-    day = here.date() + timedelta(days=at >= end)
-    return datetime.combine(day, end, zone).astimezone(now.tzinfo)

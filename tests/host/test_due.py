@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from recalld.supervisor.host.daemon import PAUSE
-from recalld.supervisor.host.round import LONGEST, next_due
+from recalld.supervisor.host.round import LONGEST, next_due, quiet_until
 from recalld.supervisor.host.watcher import ChangeDetector
 from recalld.supervisor.protocol.message import Failure
-from tests.world import at, message_on, talk
+from tests.world import IN_SHANGHAI, at, message_on, talk
 
 
 def rested(world, supervisor) -> None:
@@ -91,3 +91,22 @@ def test_supervisor_submits_nothing_for_a_while_after_the_clock_was_set(world, m
     world.forward(seconds=PAUSE.total_seconds())
     rested(world, supervisor)
     assert world.ws.task_queue.queued_count() == 1
+
+
+# ── quiet hours ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("hours", "now", "end"),
+    [
+        ("22:00-07:00", "2026-01-31T21:59", None),
+        ("22:00-07:00", "2026-01-31T22:00", "2026-02-01T07:00"),
+        ("22:00-07:00", "2026-02-01T07:00", None),
+        ("12:30-14:00", "2026-01-31T13:00", "2026-01-31T14:00"),
+        ("12:30-12:30", "2026-01-31T12:30", None),
+        ("", "2026-01-31T03:00", None),
+    ],
+)
+def test_quiet_until_is_the_end_of_the_hours(world, hours, now, end):
+    world.reopen(f'[archive]\n{IN_SHANGHAI}\n[care]\nquiet_hours = "{hours}"\n')
+    assert quiet_until(world.ws, at(now)) == (end and at(end))

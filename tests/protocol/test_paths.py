@@ -13,13 +13,11 @@ from recalld.supervisor.protocol.paths import (
     day_of_name,
     filesystem_kind,
     is_foreign,
-    quiet_until,
     summary_period,
 )
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.workspace import open_workspace
-from tests.world import ZONE, at
 
 JAN_28 = date(2026, 1, 28)
 
@@ -93,24 +91,6 @@ def test_summary_period_contains_its_day_and_is_none_while_recent(day, today, re
     found = summary_period(day, today, recent)
     assert (found is None) == ((today - day).days <= recent)
     assert found is None or found.holds(day)
-
-
-# ── quiet hours ─────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("hours", "now", "end"),
-    [
-        ("22:00-07:00", "2026-01-31T21:59", None),
-        ("22:00-07:00", "2026-01-31T22:00", "2026-02-01T07:00"),
-        ("22:00-07:00", "2026-02-01T07:00", None),
-        ("12:30-14:00", "2026-01-31T13:00", "2026-01-31T14:00"),
-        ("12:30-12:30", "2026-01-31T12:30", None),
-        ("", "2026-01-31T03:00", None),
-    ],
-)
-def test_quiet_until_is_the_end_of_the_hours(hours, now, end):
-    assert quiet_until(hours, at(now), ZONE) == (end and at(end))
 
 
 # ── a disk of this machine, and no folder that leads outside ─────────────────────

@@ -98,9 +98,9 @@ def fsck(
 
 def await_quiet_end(ws: Workspace, clock: Clock, pause: Callable[[float], None]) -> datetime:
     """Wait until the present hour is not one of `care.quiet_hours`, and return the present."""
-    from ...protocol.paths import quiet_until
+    from ...host.round import quiet_until
 
-    while end := quiet_until(ws.config.care.quiet_hours, clock(), ws.zone):
+    while end := quiet_until(ws, clock()):
         pause(max(0.0, min((end - clock()).total_seconds(), _LOOK_S)))
     return clock()
 
