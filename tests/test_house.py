@@ -29,7 +29,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_250, goal=2_300),
     Room("supervisor/storage", most=2_109, goal=1_900),
-    Room("supervisor/protocol", most=4_524, goal=4_100),
+    Room("supervisor/protocol", most=4_500, goal=4_100),
     Room("supervisor/archive", most=3_854, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_813, goal=1_850),
@@ -42,7 +42,7 @@ ROOMS: Final = (
         most=1_166,
         goal=950,
     ),
-    Room("supervisor/host", most=2_179, goal=2_200),
+    Room("supervisor/host", most=2_186, goal=2_200),
     Room("supervisor/checks", most=2_374, goal=2_100),
     Room("supervisor/importing", most=2_123, goal=1_400),
     Room("supervisor/operations", most=1_698, goal=1_800),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_754, goal=48_000)
+ALL: Final = Room("all", most=49_737, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_076, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_075, goal=48_000)
 
 
 def _lines(path: Path) -> int:
