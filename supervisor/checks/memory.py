@@ -110,10 +110,14 @@ def dropped(look: Look) -> Faults:
 def waiting(look: Look) -> Faults:
     """Yield a fault if messages have waited too long for their dated file."""
     oldest = min((entry.created_at for entry in look.waiting if entry.created_at), default=look.now)
-    if not look.is_running and look.now - oldest > _LONGEST_WAIT:
+    lock, filed = look.ws.files.disk.stat(look.ws.paths.history_lock), [file.created for file in look.files if file.created]
+    begun = [datetime.fromtimestamp(lock.mtime_ns / 1e9, UTC)] if lock else []
+    # one that says an old time came after the workspace was made, and after what was filed last
+    since = max([oldest, *(time for time in (*begun, *filed) if time <= look.now)])
+    if not look.is_running and look.now - since > _LONGEST_WAIT:
         yield bad(
             "messages wait to be written since {time}, and no supervisor runs; start one with `recalld run`.",
-            time=look.local_time(oldest),
+            time=look.local_time(since),
         )
 
 

@@ -109,6 +109,16 @@ def test_verdict_names_what_lasts_by_the_log_of_a_running_supervisor(world):
         assert told(world) == []
 
 
+def test_verdict_waits_a_day_for_a_message_that_says_an_old_time(world):
+    world.add(*talk("2026-01-10T09:00", 2))
+    os.utime(world.paths.history_lock, (world.clock().timestamp(),) * 2)
+    assert told(world.forward(hours=23)) == [], "the workspace is new"
+    assert ["wait to be written since 2026-01-31 10:00" in one for one in told(world.forward(hours=2))] == [True]
+    world.round("all")
+    world.add(*talk("2026-01-12T09:00", 2))
+    assert told(world) == [], "all was filed a moment ago"
+
+
 def test_verdict_names_why_no_model_is_asked_and_until_when(world):
     reason = "the server can't be reached: qwen-test at http://127.0.0.1:9"
     times = {"failedAt": "2026-01-31T01:59:00.000Z", "nextAt": "2026-01-31T02:09:00.000Z"}
