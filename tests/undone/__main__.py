@@ -45,6 +45,12 @@ ROWS: Final = (
         "tests/archive/test_append.py::test_append_adds_a_line_that_stands_twice_or_is_sent_again_once",
     ),
     Undone(
+        "what was deleted by hand is known by no file",
+        "(has_other_words or holds)",
+        "has_other_words",
+        "tests/forgetting/test_forget.py::test_what_was_deleted_by_hand_stays_away_when_its_file_is_forgotten",
+    ),
+    Undone(
         "pieces that arrive late are damage",
         ", *_repeating(dated)]",
         "]",
