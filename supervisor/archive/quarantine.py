@@ -27,6 +27,8 @@ _UNREAD: Final = ".unread"
 Kept: TypeAlias = Literal["new", "known", "full"]
 #: The id of a message, which may be cut off behind it.
 _ID: Final = lazy_re(r'"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
+#: What may be left of a file that was cut off, and holds no words: the zeros of a power cut, the marks between two messages.
+_NO_WORDS: Final = "\0\ufeff \t\r\n[],}"
 
 
 class Quarantine:
@@ -109,4 +111,5 @@ def _is_known(piece: str, ids: Collection[str]) -> bool:
     matches = _ID.findall(piece)
     if matches:
         return len(matches) == 1 and matches[0] in ids and piece.count('"role"') <= 1
-    return not any(name in piece for name in ('"text', '"content'))
+    begun = piece.strip(_NO_WORDS)
+    return not begun or (begun.startswith("{") and not any(name in begun for name in ('"text', '"content')))

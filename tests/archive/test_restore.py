@@ -111,6 +111,25 @@ def test_restore_history_says_what_it_could_not_read_until_it_is_deleted(world):
     assert world.archived_texts() == sorted(raw["text"] for raw in said)
 
 
+@pytest.mark.parametrize(
+    ("data", "is_lost"),
+    [
+        (bytes(range(1, 256)) * 12, True),
+        ("[备份放在书房的 NAS 上，钥匙在抽屉里".encode(), True),
+        (b'[{"id": "a1", "text": "an earlier one"}, {"id": "a2", "role": "us', False),
+        (b'[{"role": "us', False),
+        (bytes(3000), False),
+    ],
+    ids=["rubbish", "words", "cut off behind an id", "cut off before words", "zeros"],
+)
+def test_restore_history_tells_of_rubbish_but_not_of_what_has_no_words(world, data, is_lost):
+    world.write([message("a1", "2026-01-31T09:00", "an earlier one"), message("a2", "2026-01-31T09:01", "备份好了。")])
+    world.settle()
+    world.write(data)
+    assert world.restore() == 2
+    assert [name in why for why in wrong(world) for name in (".recalld/quarantine/history.json.",)] == [True] * is_lost
+
+
 def test_status_tells_of_a_copy_that_recalld_0_40_listed_as_unread(world):
     data = b'[{"role": "user", "text": \xe2\x80\x9cthe spare key\xe2\x80\x9d}]'
     world.ws.quarantine.keep("history.json", data)
@@ -140,7 +159,7 @@ def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
         data = f"[坏了 {n}".encode()
         world.write(data)
         world.restore()
-        kept = [path.read_bytes() for path in world.paths.quarantine.iterdir()]
+        kept = [path.read_bytes() for path in world.paths.quarantine.iterdir() if path.suffix != ".unread"]
         assert data in kept or world.paths.history.read_bytes() == data
     assert len(kept) == 10
 
