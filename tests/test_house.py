@@ -30,7 +30,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_250, goal=2_300),
     Room("supervisor/storage", most=2_109, goal=1_900),
     Room("supervisor/protocol", most=4_500, goal=4_100),
-    Room("supervisor/archive", most=3_854, goal=3_900),
+    Room("supervisor/archive", most=3_857, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_813, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_273, goal=8_000),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_741, goal=48_000)
+ALL: Final = Room("all", most=49_744, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_091, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_110, goal=48_000)
 
 
 def _lines(path: Path) -> int:
