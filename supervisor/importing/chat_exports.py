@@ -149,10 +149,11 @@ def messages_of(log: Reading, name: str) -> Talk:
         if isinstance(raw, dict) and isinstance(raw.get("messages"), list):
             messages, session = raw["messages"], text_of(raw, "id") or (f"{stem}-{number}" if is_log else stem)
         for n, message in enumerate(messages):
-            yield _placed(log, message, f"{name}-{number}.{n}", session)
+            yield placed(log, message, f"{name}-{number}.{n}", session)
 
 
-def _placed(log: Reading, message: Any, place: str, session: str) -> Any:
+def placed(log: Reading, message: Any, place: str, session: str) -> Any:
+    """Return the message with its *place* for its id, and with the *session*, where it says none."""
     if not isinstance(message, dict):
         return message
     if not (identity := text_of(message, "id")):

@@ -1,16 +1,26 @@
-"""The kinds of logs and exports that can be imported: how a file is known, who reads it, and where a client keeps its own."""
+"""
+The kinds of logs and exports that can be imported: how a file of each is known, who reads it, and where a client keeps its own.
 
-from collections.abc import Callable, Mapping
+Other packages bring more: a reader is a function behind the entry point `recalld.importers`. It gets the `Source` and yields
+records, none for a source that is not of its kind.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import metadata
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
+from ..storage.errors import SupervisorError
 from ..storage.texts import Text, msgid
 from . import chat_exports, coding_logs, memories, messengers
-from .source import Source
+from .source import NotImported, Source
 from .talk import Reading, Talk
 
+#: Where packages register a reader: the name is what people are shown, and the channel of its messages.
+GROUP: Final = "recalld.importers"
 #: Of a folder: who knows whose words they are.
 UNDATED: Final = Text("its first message has no time; if it is a conversation of yours, import the file itself")
 
@@ -62,12 +72,14 @@ KINDS: Final = (
 )
 #: The kinds that a client of this machine keeps.
 CLIENTS: Final = tuple(kind for kind in KINDS if kind.homes)
-#: What people call them.
-LABELS: Final = tuple(Text(msgid(kind.label, "label")) for kind in KINDS)
 
 
 def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
-    """Return the files of each kind that is in the source, of the kind of this *name* alone where one is given."""
+    """
+    Return the files of each kind that is in the source, of the kind of this *name* alone where one is given.
+
+    The readers of other packages are asked where recalld has none, each once for all files. NotImported for one that fails.
+    """
     files: dict[Kind, list[str]] = {}
     unknown: list[str] = []
     kinds = [kind for kind in KINDS if kind.name == name] or KINDS
@@ -86,6 +98,10 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
     kind = next((kind for kind in (*CLIENTS, _MESSAGES) if kind in files or kind.name == name), None)
     if kind and (logs := [member for member in unknown if member.endswith(".jsonl")]):
         files.setdefault(kind, []).extend(logs)  # a log may begin as none has before
+    if not (files or name):
+        with source.sparing(""):
+            readers = map(_of_package, metadata.entry_points(group=GROUP))
+            files = {kind: [""] for kind in readers if kind.knows(source, "")}
     return files
 
 
@@ -94,3 +110,37 @@ def logs_of(kind: Kind, environ: Mapping[str, str]) -> list[Path]:
     home = environ.get("HOME") or Path.home()
     places = (Path(environ.get(variable) or Path(home, folder), inner) for variable, folder, inner in kind.homes)
     return [place for place in places if place.is_dir()]
+
+
+def labels() -> list[str]:
+    """Return what people call the kinds that can be imported, each once."""
+    return [*dict.fromkeys([*(Text(msgid(kind.label, "label")) for kind in KINDS), *metadata.entry_points(group=GROUP).names])]
+
+
+def _of_package(entry: metadata.EntryPoint) -> Kind:
+
+    def messages(source: Source) -> Iterator[Any]:
+        try:
+            yield from entry.load()(source)
+        except (SupervisorError, GeneratorExit):
+            raise
+        except Exception as error:  # noqa: BLE001 - a package of somebody else's; the error's own text is not shown
+            why = Text(
+                "the reader {name} of the package {package} failed with {kind}",
+                name=entry.name,
+                package=entry.dist.name if entry.dist else entry.value,
+                kind=type(error).__name__,
+            )
+            raise NotImported(source.path, why, Text("update that package or uninstall it; nothing was added")) from None
+
+    def read(log: Reading, _name: str) -> Talk:
+        counts: Counter[str] = Counter()
+        for message in messages(log.source):
+            session = str(message.get("session")) if isinstance(message, dict) else ""
+            counts[session] += 1
+            yield chat_exports.placed(log, message, f"{entry.name}-{session}-{counts[session]}", entry.name)
+
+    def knows(source: Source, _name: str) -> bool:
+        return any(True for _ in messages(source))
+
+    return Kind(entry.name, entry.name, ("",), knows, read)

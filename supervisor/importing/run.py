@@ -32,7 +32,7 @@ from ..storage.errors import BadRequest
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..workspace import Workspace
-from .kinds import CLIENTS, LABELS, kinds_of
+from .kinds import CLIENTS, kinds_of, labels
 from .memories import DIFFERENT, NEW, NO_NOTE, TOO_LARGE, notes_folder, notes_of, read_notes, whole, write_notes
 from .source import NotImported, Source
 from .talk import TIMES, Reading
@@ -122,7 +122,7 @@ def bring_in(
 
 
 def _nothing_in(work: Import, source: Source) -> NotImported:
-    why = Text("it is no log and no export that recalld knows; these are read: {kinds}, Markdown notes", kinds=LABELS)
+    why = Text("it is no log and no export that recalld knows; these are read: {kinds}, Markdown notes", kinds=labels())
     if work.files:
         why = Text("{kinds} was recognised, but there is no message in it", kinds=work.labels)
     for name, of in source.left_out.items():

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from io import BufferedReader, BytesIO, FileIO, TextIOWrapper
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
 
 import ijson
@@ -179,6 +179,10 @@ class Source:
             self.left_out[name] = why
 
     # ── one member ───────────────────────────────────────────────────────────
+
+    def named(self, pattern: str) -> list[str]:
+        """Return the members whose last parts match the pattern, such as `sessions/*.jsonl`, in the order of their names."""
+        return sorted(name for name in self._members if PurePosixPath(name).match(pattern))
 
     def open(self, name: str) -> IO[bytes]:
         """Open a member for reading."""

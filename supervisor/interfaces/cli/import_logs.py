@@ -118,7 +118,7 @@ def _forget(call: Call, ws: Workspace, at: datetime, name: str, *, yes: bool) ->
 
 
 def _show_clients(call: Call) -> None:
-    from ...importing.kinds import CLIENTS, LABELS, logs_of
+    from ...importing.kinds import CLIENTS, labels, logs_of
 
     logs = {kind.name: [str(path) for path in logs_of(kind, os.environ)] for kind in CLIENTS}
     lines = [
@@ -128,7 +128,7 @@ def _show_clients(call: Call) -> None:
     ]
     lines = lines or [Text("No client of this machine has kept logs.")]
     others = Text(
-        "`recalld import PATH` reads a file, a folder or a ZIP archive of: {kinds}; and copies Markdown notes.", kinds=LABELS
+        "`recalld import PATH` reads a file, a folder or a ZIP archive of: {kinds}; and copies Markdown notes.", kinds=labels()
     )
     call.answer(logs, [*lines, others])
 
