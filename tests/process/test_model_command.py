@@ -25,6 +25,7 @@ def recalld(tmp_path: Path, server: Server) -> Command:
     return Command.made(tmp_path / "工作区", **HERE, **llm)
 
 
+SAYS = "recalld: the model is asked; its answer may take up to 600 s (llm.timeout)."
 DAY = json.dumps({"role": "user", "text": "备份脚本改到凌晨 4:15，端口 8443。", "createdAt": "2026-01-10T10:00:00+08:00"})
 
 
@@ -46,7 +47,8 @@ def test_model_test_ends_the_pause_of_a_model_that_answers(recalld: Command, ser
     assert wrong.code == 65
     assert wrong.out.startswith("no model writes summaries until 2026-01-31 ")
     assert "the server is still loading the model" in wrong.out.splitlines()[0]
-    assert recalld("model", "test").code == 69
+    asked = recalld("model", "test")
+    assert (asked.code, asked.err.splitlines()[0]) == (69, SAYS)
     assert recalld("status").code == 65
     server.script = lambda n, prompt: Act(text="## 备份\n\n备份脚本改到凌晨 4:15，端口 8443。")
     assert "its pause is over" in recalld("model", "test").out

@@ -190,7 +190,10 @@ def model_test(call: Call) -> int:
     ws.files.make_folder(ws.paths.state)
     # only a worker asks models, so its error here is the one that a summary would meet
     task = AskedTask(id="model-test", kind="model-test", prompt=call.render(_QUESTION))
-    result = ask_worker(ws.paths.root, task, ws.config.llm.timeout.total_seconds() + _BESIDE_S, os.environ, call.language)
+    wait_s = ws.config.llm.timeout.total_seconds()
+    if not ws.extracting:
+        call.say(Text("the model is asked; its answer may take up to {seconds} s (llm.timeout).", seconds=f"{wait_s:g}"))
+    result = ask_worker(ws.paths.root, task, wait_s + _BESIDE_S, os.environ, call.language)
     if isinstance(result, tuple):
         return call.say(*result)
     is_answer = result.status == "done"
