@@ -51,7 +51,7 @@ _CLIENTS: Final = frozenset(kind.name for kind in CLIENTS)
 @dataclass(kw_only=True)
 class Imported:
     """
-    What an import did, or would do: *added* of *messages* were new; the rest was there already.
+    What an import did, or would do: *added* of *messages* were new, *forgotten* ones stay so; the rest was there already.
 
     *left* of them were not looked at, since it was told to stop; *first* and *last* are the times of the oldest and newest.
 
@@ -65,6 +65,7 @@ class Imported:
 
     messages: int = 0
     added: int = 0
+    forgotten: int = 0
     left: int = 0
     conversations: int = 0
     days: int = 0
@@ -209,7 +210,7 @@ class Import:
             if new and not dry_run:
                 append(ws, [whole(raw, self._source) for raw in new], self._now, os.urandom(10 * len(new)), is_import=True)
                 archive_now(ws, self._now)
-            done.left, done.added = done.left - len(batch), done.added + len(new)
+            done.left, done.added, done.forgotten = done.left - len(batch), done.added + len(new), known.forgotten
             control.progress("import", total - done.left, total)
         done.days, done.calls = len(days), None if ws.extracting else self._calls(days)
         done.kinds, done.notes, done.left_out = self.labels, len(self.notes), self._source.left_out
@@ -249,6 +250,8 @@ class Known:
 
     def __init__(self, ws: Workspace, now: datetime, ids: AbstractSet[str], placed: AbstractSet[str]) -> None:
         self._ws, self._now, self._ids, self._placed = ws, now, ids, placed
+        #: How many messages it did not have because they were forgotten.
+        self.forgotten = 0
         self._recorded: dict[str, Counter[tuple[str, ...]]] = {}
         self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
@@ -259,7 +262,7 @@ class Known:
         return {block.key for file in memory.dated() if file.edited for block in memory.blocks(file.name)}
 
     def without(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the messages that the workspace does not have."""
+        """Return the messages that the workspace neither has nor has forgotten."""
         journal = self._ws.journal
         keys = [(raw.get("id", ""), digest_of_text(text_of(raw) or "")) for raw in batch]
         known = journal.filed(keys) | self._edited | {entry.key for entry in self._ws.unfiled.messages(self._now)}
@@ -267,8 +270,12 @@ class Known:
         forgotten = frozenset[str]().union(*(stones.ids() for stones in self._forgotten))
         read_anew = (key for key in keys if key[0].startswith(("whatsapp:", "wechat:")))
         known |= {key for key in read_anew if journal.has_written(key[0]) or key[0] in forgotten}
+        self.forgotten += sum(key in known and key[0] in forgotten for key in keys)
         unknown = (raw for raw, key in zip(batch, keys, strict=True) if key not in known)
-        return [raw for raw in unknown if not (self._is_recorded(raw) or self._is_forgotten(raw))]
+        unrecorded = [raw for raw in unknown if not self._is_recorded(raw)]
+        new = [raw for raw in unrecorded if not self._is_forgotten(raw)]
+        self.forgotten += len(unrecorded) - len(new)
+        return new
 
     def _is_forgotten(self, raw: dict[str, Any]) -> bool:
         entry = read_message(raw, self._ws.zone) if any(stones.acts() for stones in self._forgotten) else None

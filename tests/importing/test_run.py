@@ -182,8 +182,18 @@ def test_import_brings_nothing_back_that_was_forgotten_in_other_words(world, log
     with monkeypatch.context() as before:
         before.setattr(messengers, "_words", as_first_read)
         run(world, path)
-    Memory(world.ws, clock=world.clock).forget("day", "2026-01-05", yes=True)
-    assert run(world, path).added == 0
+    gone = Memory(world.ws, clock=world.clock).forget("day", "2026-01-05", yes=True)
+    again = run(world, path)
+    assert (again.added, again.forgotten) == (0, len(gone.messages))
+
+
+def test_import_counts_the_messages_that_stay_forgotten(world, log):
+    path = log / "said.jsonl"
+    path.write_text("".join(f"{json.dumps(raw)}\n" for raw in talk("2026-01-05T09:00", 3)), encoding="utf-8")
+    assert (run(world, path).added, run(world, path).forgotten) == (3, 0)
+    Memory(world.ws, clock=world.clock).forget("message", world.archived()[0][0], yes=True)
+    again = run(world, path)
+    assert (again.messages, again.added, again.forgotten) == (3, 0, 1)
 
 
 EXPORT = json.dumps([made.chatgpt_conversation()]).encode()
