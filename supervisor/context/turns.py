@@ -47,6 +47,13 @@ _TRIES: Final = 5
 _SECOND_NS: Final = 1e9
 
 
+class NoTurn(NotFound):
+    """No turn that is kept has the id that *path* is, or one that begins so."""
+
+    code = "error.not_found"
+    english = msgid("no turn that is kept has the id {path}; without an id, `recalld why` shows the newest.")
+
+
 class NothingAsked(NotFound):
     """No turn was given memory yet, or none of those is kept: there is nothing to explain."""
 
@@ -100,7 +107,7 @@ class ReceiptStore:
         """
         identity = newest_turn_id([f"{name}.json" for name in self.turns() if name.startswith(turn or "")], now)
         if identity is None:
-            raise NotFound(f"turns/{turn}") if turn and self.turns() else NothingAsked("turns/")
+            raise NoTurn(turn) if turn and self.turns() else NothingAsked("turns/")
         path = self._folder / f"{identity}.json"
         version = self._files.read_shown(path)
         if version is None:

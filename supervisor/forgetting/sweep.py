@@ -40,6 +40,7 @@ _MADE: Final = ("summaries", "turns", "previous", "quarantine", "replaced", "ses
 #: What happens in a place, by its way.
 _AGAIN: Final = msgid("written again without the words, or deleted with them: {files}")
 _DELETED: Final = msgid("deleted: {files}")
+_MADE_AGAIN: Final = msgid("deleted, and if need be made again from what stays: {files}")
 _REMADE: Final = msgid("deleted, with what you may have written into it, and if need be made again from what stays: {files}")
 #: The most files of a place that are named.
 _MOST_NAMED: Final = 4
@@ -52,7 +53,8 @@ def preview(ws: Workspace, wanted: Wanted, now: datetime) -> tuple[Spot, ...]:
     spots = []
     for what, way in {place.what: place.way for place in (*PLACES, OTHERS)}.items():
         if files := aim.touched.get(what):
-            sentence = _AGAIN if way in ("messages", "lines", "names") else _REMADE if way == "remade" else _DELETED
+            sentence = _AGAIN if way in ("messages", "lines", "names") else _MADE_AGAIN if way == "remade" else _DELETED
+            sentence = _REMADE if what == "summaries" else sentence  # a person may edit these
             more = [Text("{count} more", count=len(files) - _MOST_NAMED)] if len(files) > _MOST_NAMED else []
             spots.append(Spot(what, Text(sentence, files=[*files[:_MOST_NAMED], *more]), tuple(files)))
     return tuple(spots)

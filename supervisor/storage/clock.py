@@ -221,7 +221,12 @@ def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
     t = read_instant(value, zone)
     if t is None:
         return why_no_instant(value, zone)
-    return Text("{value} is too far ahead, see archive.future_limit", value=quoted(value)) if t > latest else ""
+    if t <= latest:
+        return ""
+    until = latest.astimezone(zone).isoformat(timespec="minutes")
+    return Text(
+        "{value} is too far ahead: no time after {latest} is believed (archive.future_limit)", value=quoted(value), latest=until
+    )
 
 
 def _instant(value: object, zone: tzinfo) -> datetime | None:

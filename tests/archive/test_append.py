@@ -132,7 +132,10 @@ def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):
     [
         ('"nope"', "'nope' is no time; write it like 2026-01-28T09:02:00+08:00"),
         ("12", "12 is before 2000, and no message is that old"),
-        ('"2099-01-01"', "'2099-01-01' is too far ahead, see archive.future_limit"),
+        (
+            '"2099-01-01"',
+            "'2099-01-01' is too far ahead: no time after 2026-02-01T10:00+08:00 is believed (archive.future_limit)",
+        ),
         ('"2026-01-28"', ""),
         ("null", ""),
     ],

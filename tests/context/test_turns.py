@@ -10,7 +10,7 @@ import pytest
 
 from recalld.supervisor.context.turns import ReceiptStore
 from recalld.supervisor.protocol.turn import Candidate, Receipt, parse_receipt, render_receipt, turn_id
-from recalld.supervisor.storage.errors import BadFile, NewerFormat
+from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound
 from recalld.supervisor.storage.files import Files
 from tests.world import FaultyDisk, at, message
 
@@ -70,6 +70,8 @@ def test_prepared_context_has_a_computable_name_and_the_inbox_digest(filled):
     assert turns(filled) == [f"{turn}.json"]
     assert read(filled, turn).inbox == hashlib.sha256(data).hexdigest()
     assert filled.why(turn).question == "早先问的\n我对什么过敏？"
+    with pytest.raises(NotFound, match="no turn that is kept has the id 没有这一轮"):
+        filled.why("没有这一轮")
 
 
 def test_prepared_context_names_an_input_without_id_by_text_and_mtime(filled):

@@ -70,6 +70,13 @@ def test_preview_says_which_drop_box_files_are_deleted(world: World) -> None:
     assert sorted(path.name for path in (world.root / "inbox.d/new").iterdir()) == ["other.json", "phone.json"]
 
 
+def test_preview_says_of_summaries_alone_that_a_person_may_write_there(world: World) -> None:
+    world.put(".recalld/pieces/day-2026-01-10.json", SECRET)
+    sentences = {spot.place: str(spot.sentence) for spot in forget(world, "match", "山茶花", yes=False).places}
+    assert "deleted, and if need be made again" in sentences["pieces"]
+    assert [place for place, sentence in sentences.items() if "you may have written" in sentence] == ["summaries"]
+
+
 def test_preview_takes_no_lock_of_the_history(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.put("turns/.t-1.json.777-1.tmp", SECRET)
     monkeypatch.setattr(world.ws.history, "lock", None)
