@@ -75,7 +75,7 @@ _LEFT: Final = {
     "archive": "max_queued=8 backlog_interval=1d overflow_interval=10m write_wait=10s write_wait_limit=10m slug_chars=32 quiet=60s backoff=10m,30m,2h,6h,12h"
     " max_attempts=5 summarise_chars=8000 jitter=0",
     "history": "hard_bytes=10MB",
-    "recall": "recent_messages=5 k1=1.2 b=0.75 worktrees=together note=true",
+    "recall": "recent_messages=5 k1=1.2 b=0.75 note=true",
     "llm": "material_share=0.8",
     "worker": "idle=60s beat=lease/8",
     "conversation": "summary_in=system overflow_min=3",

@@ -121,6 +121,9 @@ class Recall:
     projects: Literal["prefer", "only", "all"] = choice(
         "prefer only all", "Messages of other projects. prefer: if they answer much better; only: never; all: always."
     )
+    worktrees: Literal["together", "apart"] = choice(
+        "together apart", "The worktrees of a git repository. together: they are one project; apart: each is its own."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,22 @@ def test_hook_does_the_work_itself_where_no_supervisor_runs(command):
     assert kept(command) == ["测试环境的端口是 9090"]
 
 
+@pytest.mark.parametrize(("worktrees", "project"), [("together", "shop"), ("apart", "pay")])
+def test_hook_in_a_worktree_keeps_words_under_its_project(command, tmp_path, worktrees, project):
+    inside = tmp_path / "shop" / ".git" / "worktrees" / "pay"
+    for path, line in {
+        tmp_path / "pay" / ".git": f"gitdir: {inside}",
+        inside / "gitdir": str(tmp_path / "pay" / ".git"),
+        inside / "commondir": "../..",
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{line}\n", encoding="utf-8")
+    command.environ["RECALLD_RECALL_WORKTREES"] = worktrees
+    assert asked(command, "测试环境的端口是 9090", cwd=str(tmp_path / "pay")) == Ended(0, "", "")
+    [first] = json.loads((command.root / "history.json").read_bytes())
+    assert first["project"] == str(tmp_path / project)
+
+
 def test_hook_beside_a_mute_supervisor_keeps_the_words(command):
     with command.supervised() as supervisor:
         os.kill(supervisor.pid, signal.SIGSTOP)

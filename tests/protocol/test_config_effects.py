@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from recalld.supervisor.interfaces.hooks.turn import answer
 from recalld.supervisor.operations.assistant import opening
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.config import Config, literal
@@ -124,6 +125,14 @@ def roles_of_an_unanswered_talk(world: World) -> list[str]:
     return [one["role"] for one in world.context("你好？", world.search("你好？")).messages]
 
 
+def project_of_a_hook(world: World) -> str:
+    """The project under which words are kept that a client sends from a worktree."""
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "turn_id": "t1", "prompt": PEANUT}
+    places = {"project": "/srv/shop", "worktree": "/srv/shop-pay"}
+    answer(world.ws, {"client": "codex", "event": event, "size": 100, **places}, world.clock, keep_fresh=True)
+    return str(world.history()[0]["project"])
+
+
 def mail_that_is_stored(world: World) -> bool:
     world.append({"role": "user", "text": "写信给 anna@example.com"})
     return "anna@example.com" in world.history()[0]["text"]
@@ -152,6 +161,7 @@ EFFECTS = {
     "recall.max_injected_chars": Effect(is_a_long_block_shown, {150: False, 0: True}),
     "recall.originals": Effect(finds_the_original, {"never": False, "fallback": True}),
     "recall.citations": Effect(citations, {"off": False, "on": True}),
+    "recall.worktrees": Effect(project_of_a_hook, {"together": "/srv/shop", "apart": "/srv/shop-pay"}),
     "context.say_nothing": Effect(lambda world: bool(block(world, question="澳大利亚袋鼠")), {False: False, True: True}),
     "context.window_tokens": Effect(tokens_of_the_talk, {600: False, 0: True}, {"context.min_messages": 1}),
     "context.history_tokens": Effect(tokens_of_the_talk, {100: False, 4096: True}),

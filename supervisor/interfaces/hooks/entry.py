@@ -106,8 +106,9 @@ def _answer(root: str, client: str, turn: dict[str, Any]) -> str:
     data, event = sys.stdin.buffer.read(MAX_EVENT + 1), None  # who answers reports what is none
     with suppress(ValueError, RecursionError):
         event = json.loads(data) if len(data) <= MAX_EVENT else None
+    worktree = project_of(event, os.environ)
     turn |= {"client": client, "event": event, "at": time.time(), "size": len(data)}
-    turn |= {"project": repository_of(project_of(event, os.environ))}
+    turn |= {"project": repository_of(worktree), "worktree": worktree}
     answer = ask_supervisor(root, {"op": HOOK, "request": turn, "caller": {}})
     return str(answer["answer"]) if answer else _answer_here(root, turn)
 

@@ -31,10 +31,11 @@ def answer(ws: Workspace, request: Mapping[str, Any], clock: Clock, *, keep_fres
     """
     Keep what was said, and return what the client should read, "" for nothing.
 
-    *request* is {client, event, at, size, project}; the hook that gives up keeps its words under the same time. They
+    *request* is {client, event, at, size, project, worktree}; the hook that gives up keeps its words under the same time. They
     are on disk before memory is searched.
     """
-    client, project = (value if isinstance(value := request.get(name), str) else "" for name in ("client", "project"))
+    folder = "project" if ws.config.recall.worktrees == "together" else "worktree"
+    client, project = (value if isinstance(value := request.get(name), str) else "" for name in ("client", folder))
     try:
         event = read_event(client, request.get("event"))
     except OddEvent as odd:
