@@ -83,10 +83,10 @@ class Written:
     replaced: str = ""
     others: str = ""
 
-    def sentence(self, new: str = msgid("written to memory, line {line} ({total} in all)")) -> Text:
+    def sentence(self, new: str = msgid("written to memory, line {line} (entries: {total})")) -> Text:
         """Return where the words are: the sentence *new* if they are new."""
         return Text(
-            new if self.is_new else msgid("in memory already, line {line} ({total} in all)"), line=self.line, total=self.total
+            new if self.is_new else msgid("in memory already, line {line} (entries: {total})"), line=self.line, total=self.total
         )
 
     def sentences_on_replaced(self) -> Iterator[Text]:

@@ -223,7 +223,7 @@ def test_memory_write_says_that_a_group_will_not_be_shown_the_line(world, in_gro
     assert answer.text == f"written to memory\n\n{told}"
     assert answer.data == {"path": "memory.md", "new": True, **total}
     alone = tools_of(memory).call("memory_write", {"content": "周日去爬山"})
-    assert (alone.text, alone.data["new"]) == ("in memory already, line 9 (8 in all)", False)
+    assert (alone.text, alone.data["new"]) == ("in memory already, line 9 (entries: 8)", False)
 
 
 def test_a_group_that_sees_all_is_told_as_many_lines_as_there_are(world):

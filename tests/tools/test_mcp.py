@@ -134,7 +134,7 @@ def test_mcp_answers_broken_lines_with_errors_and_goes_on(wire, world):
         answer = wire.received()
         assert (answer["id"], "error" in answer) == (identity, True), line
     wrote = wire.call("memory_write", content="半个 \ud83d 表情")
-    assert wrote["content"][0]["text"] == "written to memory, line 1 (1 in all)"
+    assert wrote["content"][0]["text"] == "written to memory, line 1 (entries: 1)"
     assert wire.call("memory_search", query="表情")["structuredContent"]["results"][0]["startLine"] == 1
     # the client goes in the middle of its calls
     for n in range(30):

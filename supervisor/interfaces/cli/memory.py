@@ -112,7 +112,7 @@ def summarize(
     if entry:
         fields |= {"line": entry.line, "new": entry.is_new, "path": entry.path}
         fields |= {"total": entry.total, "digest": entry.digest, "text": entry.text}
-        call.answer(fields, entry.sentence(msgid("saved to memory, line {line} ({total} in all)")))
+        call.answer(fields, entry.sentence(msgid("saved to memory, line {line} (entries: {total})")))
     elif call.json:
         call.answer(fields)
     else:

@@ -118,7 +118,7 @@ async def _sum_up(site: Site, request: Request) -> Response:
     entry = parse_entry(written.text) if written else None
     summary = entry.content if entry else written.text if written else ""
     nothing = Text("nothing in this session is worth a line.")
-    message = written.sentence(msgid("saved to memory, line {line} ({total} in all)")) if written else nothing
+    message = written.sentence(msgid("saved to memory, line {line} (entries: {total})")) if written else nothing
     return JSONResponse(to_json({"success": True, "summary": summary, "message": render(message, _ITS_LANGUAGE)}))
 
 
