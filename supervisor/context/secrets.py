@@ -1,18 +1,17 @@
 """
 Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that are only next to them.
 
-A question asks for a secret if it has a word of its label ("the wifi password is …"), or another word for a password and one of
-its sentence ("wifi code"); the label of a key is who issues it, "OpenAI key". Of several that it asks for, those are
-shown whose sentence shares the most words with it: the password of the bank is not shown beside that of the wifi. If it says
-what it asks for, and no sentence has a word of that ("the password of my laptop"), the best hit alone shows its own. A mail
+A question asks for a secret if it has a word of its label ("the wifi password is …"), or another word for a password ("wifi
+code"); the label of a key is who issues it, "OpenAI key". If it says what for, a word of that has to stand before the secret:
+the password of the bank is not shown for that of the wifi, and an old one of the wifi is beside the new one. A mail
 address is none in a direct chat, where `ssh user@host` looks like one. A group sees none. The history block is made here, too,
 since it is without secrets where a turn shows none.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..index.hit import Hit
 from ..protocol.config import Config
@@ -90,35 +89,39 @@ def redactor(
     if may_reveal and privacy.redact == "off":
         return str
     question = {*tokens(request.question[:MOST_CHARS].lower()), *terms} if may_reveal else set[str]()
-    contact = None if privacy.personal else MAIL_WORDS
+    wish = _Wish(question, {*(terms or question)} - _PASSWORD, MAIL_WORDS if may_reveal and not privacy.personal else None)
     texts = [hit.unit.text[:_COMPARED_CHARS] for hit in hits]
-    secrets = [
-        {text[it.start : it.end]: _shared(it, question, contact) for it in find_secrets(text, privacy.forms)} for text in texts
-    ]
-    most = max((len(words) for values in secrets for words in values.values()), default=0)
-    best = [{value for value, words in values.items() if len(words) == most > 0} for values in secrets]
-    if {*terms} - _PASSWORD and not any(words - _PASSWORD for values in secrets for words in values.values()):
-        best = [next(filter(None, best), set())]
-    hidden = set[str]().union(*secrets).difference(*best)
-    forms = [*privacy.forms, *said_again(hidden)]
+    values: dict[bool, set[str]] = {True: set(), False: set()}
+    for text in texts:
+        for secret, is_wanted in wish.secrets(text, privacy.forms):
+            values[is_wanted].add(text[secret.start : secret.end])
+    forms = [*privacy.forms, *said_again(values[False] - values[True])]
 
     def hide(text: str) -> str:
-        def may_show(secret: Secret) -> bool:
-            if secret.label == contact:
-                return may_reveal
-            return len(_shared(secret, question, contact)) >= max(most, 1) and text[secret.start : secret.end] not in hidden
-
-        return redacted(text, HIDDEN[language], forms, may_show)
+        wanted = values[True] | {text[it.start : it.end] for it, is_wanted in wish.secrets(text, forms) if is_wanted}
+        return redacted(text, HIDDEN[language], forms, lambda it: text[it.start : it.end] in wanted)
 
     return lambda text: _beginning(text, hide)
 
 
-def _shared(secret: Secret, question: set[str], contact: str | None) -> set[str]:
-    """Return the words of the question that the secret's sentence has; none if the question does not ask for it."""
-    label, sentence = {*tokens(secret.label.lower())}, {*tokens(secret.before[-_SENTENCE_CHARS:].lower())}
-    is_called_otherwise = question & _PASSWORD and label & _PASSWORD and question & sentence
-    is_asked = secret.label != contact and (question & label or is_called_otherwise)
-    return question & (label | sentence) if is_asked else set()
+class _Wish(NamedTuple):
+    """The words of a question, those of what it asks a secret for, and the label of what is no secret in a direct chat."""
+
+    question: set[str]
+    subject: set[str]
+    contact: str | None
+
+    def secrets(self, text: str, forms: Iterable[str]) -> Iterator[tuple[Secret, bool]]:
+        """Yield the secrets of the text, and whether the question asks for each; none is asked for without its words."""
+        end = 0
+        pairs = {word[n : n + 2] for word in self.subject if not word.isascii() for n in range(len(word) - 1)} - _PASSWORD
+        for secret in find_secrets(text, forms):
+            label = {*tokens(secret.label.lower())}
+            before = f"{text[max(end, secret.start - _SENTENCE_CHARS) : secret.start]} {secret.label}".lower()
+            is_asked = self.question & label or (self.question & _PASSWORD and label & _PASSWORD)
+            is_named = not self.subject or self.subject & {*tokens(before)} or any(pair in before for pair in pairs)
+            yield secret, bool(secret.label == self.contact or (is_asked and is_named))
+            end = secret.end
 
 
 def _beginning(text: str, hide: Callable[[str], str]) -> str:

@@ -21,10 +21,10 @@ from typing import Final, TypeAlias
 
 from .language import Language, language_of
 from .lazy_re import lazy_re, lines_of
-from .secret_forms import MAIL, Found, has_label, labelled
+from .secret_forms import MAIL, Found, at_things, has_label, labelled
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
-RULES: Final = 14
+RULES: Final = 15
 #: What is written in place of a secret, for people and models.
 HIDDEN: Final[Mapping[Language, str]] = {"zh": "[已隐去]", "en": "[hidden]"}
 #: Full-width letters, digits and signs are matched as ASCII, characters without width are skipped. Chinese punctuation stays.
@@ -46,7 +46,7 @@ _CITIZEN: Final = lazy_re(
 )
 _CITIZEN_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 #: What a keypad takes: digits that end with its "#".
-_KEYPAD: Final = lazy_re(r"(?<![\w#.-])\*?\d{4,8}#(?![\w#])")
+_KEYPAD: Final = lazy_re(r"(?<![A-Za-z0-9_#.-])\*?\d{4,8}#(?![A-Za-z0-9_#])")
 #: What is known by its form alone, with the words that ask for it.
 _FORMS: Final = (
     ("code keypad 密码 门禁 门禁码", _KEYPAD),
@@ -105,7 +105,7 @@ def said_again(secrets: Iterable[str]) -> list[str]:
 def _matches(text: str) -> list[Found]:
     """Return the secrets of the text, each kind in order, first those with a label; two kinds may find the same one."""
     folded = _folded(text)
-    matches = [*labelled(folded), *keys(folded)]
+    matches = [*labelled(folded), *keys(folded), *at_things(folded)]
     for words, form in _FORMS:
         spans = (match.span() for match in form.finditer(folded) if form is not _CITIZEN or _is_citizen(match[0].upper()))
         matches += [Found(start, start, end, words) for start, end in spans]

@@ -73,6 +73,13 @@ _PLACEHOLDER: Final = lazy_re(
 _HAN: Final = lazy_re(r"[\u3040-\u30ff\u4e00-\u9fff]")
 #: A number with the signs that a lock has: 4471#, 14-32-07.
 _TURNS: Final = lazy_re(r"[#*]?\d{1,12}(?:[-*#]\d{1,6})*[#*]?")
+#: What opens by a number; such a number, which is no year, no price and no count; how far apart the two are.
+_TAKEN: Final = lazy_re(
+    r"(?<![A-Za-z0-9_.,:/$€£¥#+-])(?!(?:19|20)\d\d(?!\d))(?:\*?\d{3,8}[#*]?|\d{1,2}(?:-\d{1,2}){2,3})"
+    rf"(?![A-Za-z0-9_%#]|[.,:/-]\d|\s?[年月日号楼层元块米栋点岁]|{_UNIT.pattern})"
+)
+_APART_CHARS: Final = 40
+_STOP: Final = lazy_re(r"[\n。！？!?]|\.(?=\s)")
 #: The least characters of a key behind "API key", behind "key:" and behind "key", and of a password.
 _SHORT_KEY: Final = 6
 _MEDIUM_KEY: Final = 8
@@ -92,6 +99,26 @@ def labelled(text: str) -> Iterator[Found]:
         if label.start() >= end and (match := _behind(text, label)):
             yield match
             end = match.end
+
+
+def at_things(text: str) -> Iterator[Found]:
+    """
+    Yield the numbers that open something which is named beside them.
+
+    >>> [text[one.start : one.end] for text in ("3096 opens the safe in 1998", "门锁换了，按 5839") for one in at_things(text)]
+    ['3096', '5839']
+    """
+    lower = text.replace("İ", "I").lower()
+    for value in _TAKEN.finditer(text):
+        before = _STOP.split(lower[max(0, value.start() - _APART_CHARS) : value.start()])[-1]
+        after = _STOP.split(lower[value.end() : value.end() + _APART_CHARS])[0]
+        if things := _things().findall(before)[-1:] or _things().findall(after)[:1]:
+            yield Found(value.start(), *value.span(), f"{things[0]} code 密码")
+
+
+@cache
+def _things() -> re.Pattern[str]:
+    return re.compile("|".join(lines_of(_DATA / "secret_things.txt")))
 
 
 def has_label(text: str) -> bool:

@@ -54,15 +54,24 @@ def test_redactor_prefers_the_secret_that_shares_more_words():
     assert block("which bank?", *texts) == "The bank password is [hidden]\nThe wifi password is [hidden]"
 
 
-def test_redactor_shows_one_secret_where_none_is_of_what_is_asked():
-    texts = ("微信支付密码：604518", "招行取款密码是 338215", "单元门禁坏了")
-    assert (
-        block("电脑开机密码是多少", *texts, terms=("电脑", "开机", "密码"))
-        == "微信支付密码：604518\n招行取款密码是 [hidden]\n单元门禁坏了"
+def test_redactor_shows_no_secret_of_something_else_than_what_is_asked_for():
+    texts = ("微信支付密码：604518", "公司邮箱密码被改了，新密码 Kd#2026aug", "单元门禁坏了")
+    hidden = ["微信支付密码：[hidden]", "公司邮箱密码被改了，新密码 [hidden]", "单元门禁坏了"]
+    assert block("电脑开机密码是多少", *texts, terms=("电脑", "开机", "密码")) == "\n".join(hidden)
+    assert block("支付密码是多少", *texts, terms=("支付", "密码")) == "\n".join([texts[0], *hidden[1:]])
+
+
+def test_redactor_shows_the_new_secret_beside_the_old_one():
+    texts = (
+        "小区单元门禁是 5820#，外卖进不来就给他。",
+        "门禁改了，单元门新密码是 1937#。",
+        "the wifi password is plum-77",
+        "new wifi password: fig-88",
     )
-    texts = ("paypal password: Ferret-Moon-45", "The nas password is NasHome!77")
-    shown = block("What is the password of my laptop?", *texts, terms=("password", "laptop"))
-    assert shown == "paypal password: Ferret-Moon-45\nThe nas password is [hidden]"
+    assert block("小区单元门禁密码是多少？", *texts) == "\n".join(
+        [*texts[:2], "the wifi password is [hidden]", "new wifi password: [hidden]"]
+    )
+    assert block("What is the wifi password?", *texts[2:]) == "\n".join(texts[2:])
 
 
 def test_redactor_hides_a_secret_where_it_is_said_again_without_label():

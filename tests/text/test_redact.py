@@ -2,7 +2,8 @@
 Secrets are found whatever their spelling, and plain lines are not taken for one: the lists in `secrets/`, a case a line.
 
 Rules of former versions were made from the lists; those in `secrets/fresh` were written before the rule of today was, which
-was mended by them afterwards: a bar against getting worse, no measure of new sentences.
+was mended by them afterwards: a bar against getting worse, no measure of new sentences. Those in `secrets/said` are as people say
+them, half of them in no form that a rule knows: what may be expected of a new one.
 """
 
 import hashlib
@@ -18,8 +19,12 @@ from recalld.supervisor.text.secret_forms import personal
 
 TABLES = Path(__file__).parent / "secrets"
 #: The least secrets of a list that are hidden whole, and the most plain lines of which something is.
-LEAST_HIDDEN = {"secret.en": 161, "secret.zh": 164, "fresh/secret.en": 40, "fresh/secret.zh": 39}
-MISTAKEN = {"plain.en": 3, "plain.zh": 0, "fresh/plain.en": 1, "fresh/plain.zh": 0}
+LEAST_HIDDEN = {
+    "secret.en": 190, "secret.zh": 188, "fresh/secret.en": 40, "fresh/secret.zh": 39, "said/secret.en": 25, "said/secret.zh": 25,
+}  # fmt: skip
+MISTAKEN = {
+    "plain.en": 24, "plain.zh": 7, "fresh/plain.en": 1, "fresh/plain.zh": 0, "said/plain.en": 0, "said/plain.zh": 0,
+}  # fmt: skip
 
 
 def cases(name: str) -> list[str]:
@@ -56,7 +61,7 @@ def test_rules_have_a_number_that_is_raised_when_they_hide_otherwise():
     """Vectors of text with other secrets in it are made anew under another number; then write the new digest here."""
     texts = [without_signs(case) for name in ("secret.en", "secret.zh", "plain.en", "plain.zh") for case in cases(name)]
     digest = hashlib.sha256("\n".join(redacted(text, "…") for text in texts).encode()).hexdigest()
-    assert (RULES, digest[:12]) == (14, "d55fd3e5ed03")
+    assert (RULES, digest[:12]) == (15, "661f5146ce46")
 
 
 # ── whatever the spelling ───────────────────────────────────────────────────────
