@@ -131,8 +131,8 @@ ROWS: Final = (
     ),
     Undone(
         "secrets beside the answer are shown",
-        "return question & (label | sentence) if is_asked else set()",
-        "return {secret.label} if question else set()",
+        "yield secret, bool(secret.label == self.contact or (is_asked and is_named))",
+        "yield secret, bool(secret.label == self.contact or is_asked)",
         "tests/context/test_secrets.py",
     ),
     Undone(
