@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import unquote
 
 from ..longterm.lines import DEFAULT_SOURCE, one_line
+from ..protocol.marks import without_marks
 from ..storage.errors import BadRequest, StaleText
 from ..storage.files import digest_of
 from ..storage.texts import Text
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 #: The most characters of keywords, and the most lines that a search by them returns.
 _MOST_KEYWORDS: Final = 10_000
 _MOST_RESULTS: Final = 10_000
+#: What interfaces put for a source that was not named; in a group it would look like the owner's own line.
+_UNNAMED: Final = frozenset({DEFAULT_SOURCE, "cli"})
 #: The most characters of a reason.
 _MOST_REASON: Final = 500
 _LINE: Final = lazy_re(r"\d+(?:@\w*)?")
@@ -37,7 +40,11 @@ def write(memory: Visible, content: str, source: str = DEFAULT_SOURCE, replaces:
 
     Its *source* is a channel, or a session's name. *replaces* is the line that is no longer true with it, as in "42@1f3a9c0d",
     "" for none; of several items in it the one with the number *item*, from 1 on (None: the one that the content is about).
+    A mark is the owner's alone to set: a group's line is kept without it, with the session as its source if none was named.
     """
+    if not memory.audience.chat.is_direct:
+        content = without_marks(content)
+        source = source if source not in _UNNAMED else memory.audience.chat.session or source
     now, replaces = memory.caller.clock(), replaces.strip()
     if item is not None and not replaces:
         raise BadRequest("item", Text("it is the number of an item in the line of `replaces`; name that line, too"))
