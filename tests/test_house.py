@@ -45,7 +45,7 @@ ROOMS: Final = (
     Room("supervisor/host", most=2_186, goal=2_200),
     Room("supervisor/checks", most=2_378, goal=2_100),
     Room("supervisor/importing", most=2_185, goal=1_400),
-    Room("supervisor/operations", most=1_698, goal=1_800),
+    Room("supervisor/operations", most=1_705, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_566, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_935, goal=1_900),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_860, goal=48_000)
+ALL: Final = Room("all", most=49_867, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_297, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_310, goal=48_000)
 
 
 def _lines(path: Path) -> int:
