@@ -35,7 +35,7 @@ _EDGE_CHARS: Final = 4_000
 _LOOKED_AT: Final = 3
 #: Words for a password, as tokens.
 _PASSWORD: Final = frozenset(
-    "password passwd passphras passcod pwd pw pass pin code combin login 密码 口令 暗号 登录 门禁码 パスワード".split()  # noqa: SIM905
+    "password passwd passphras passcod pwd pw pass pin code combin login 密码 口令 暗号 登录 码 门禁码 パスワード".split()  # noqa: SIM905
 )
 
 

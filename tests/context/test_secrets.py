@@ -71,6 +71,7 @@ def test_redactor_shows_the_new_secret_beside_the_old_one():
     assert block("小区单元门禁密码是多少？", *texts) == "\n".join(
         [*texts[:2], "the wifi password is [hidden]", "new wifi password: [hidden]"]
     )
+    assert block("门禁码是多少", *texts[:2]) == "\n".join(texts[:2])
     assert block("What is the wifi password?", *texts[2:]) == "\n".join(texts[2:])
 
 
