@@ -161,7 +161,7 @@ def append(ws: Stores, raws: Sequence[dict[str, Any]], now: datetime, entropy: b
 
     A message that is given twice, or was added before, is added once, also where it was filed and has left history.json. One
     with an id is known by id and text, one with only a time by time, role, text and pictures. Of equal messages with neither,
-    each is added.
+    each is added. One that was forgotten is not stored again: its id is "".
 
     Where secrets are not stored, its words are stored with marks, unless they were stored as they are before.
 
@@ -179,10 +179,11 @@ def append(ws: Stores, raws: Sequence[dict[str, Any]], now: datetime, entropy: b
         raws = [raw if is_kept else with_words(raw, mark) for raw, is_kept in zip(raws, kept, strict=True)]
         messages = _messages(raws, now, entropy, settings)
     filed = journal.filed([message.key for message in messages])
-    filed |= {message.key for message in messages if journal.tombstones.has(message)}  # it was forgotten, and is not kept again
-    places = [n for n, message in enumerate(messages) if message.key not in filed]
+    kept_out = {message.key for message in messages if journal.tombstones.has(message)}
+    ids = ["" if message.key in kept_out else message.id for message in messages]
+    places = [n for n, message in enumerate(messages) if message.key not in filed | kept_out]
     if not places:
-        return [message.id for message in messages]
+        return ids
     nameless = {message.id for raw, message in zip(raws, messages, strict=True) if raw.get("id") in (None, "")}
 
     def distinct(present: History) -> list[Message]:
@@ -205,8 +206,8 @@ def append(ws: Stores, raws: Sequence[dict[str, Any]], now: datetime, entropy: b
             raise
         ws.drop_box.put(new)
     tell_odd_times(new, ws.events)
-    ids = dict(zip(places, (message.id for message in new), strict=True))
-    return [ids.get(n, message.id) for n, message in enumerate(messages)]
+    added = dict(zip(places, (message.id for message in new), strict=True))
+    return [added.get(n, identity) for n, identity in enumerate(ids)]
 
 
 def leave(raws: Sequence[dict[str, Any]], now: datetime, entropy: bytes, *, drop_box: DropBox, settings: Archive) -> list[str]:

@@ -173,7 +173,8 @@ class Memory:
         """
         Add one message or many (role, text, the other fields of protocol.md, 2.1), durably, and return their ids.
 
-        BadRequest, and none is added, if one is no message, has an unknown role, or has a createdAt that can't be read.
+        The id is "" of one that was forgotten, which is not stored. BadRequest, and none is added, if one is no message, has an
+        unknown role, or has a createdAt that can't be read.
         """
         return self._perform(history.append, messages=history.as_messages(messages))
 

@@ -26,10 +26,11 @@ def append(memory: Visible, messages: Sequence[dict[str, Any]], entropy: bytes =
     """
     Add the messages, durably, and return their ids.
 
-    They are in their order: role, text, and the other fields of protocol.md, 2.1. *entropy* is ten random bytes for each, from
-    which its id is made: a client that repeats a request sends the same bytes. With *as_found* they are taken as another
-    program wrote them: with its own roles, and with the time of their arrival if theirs can't be read. BadRequest, and none is
-    added, if one is no message, has an unknown role, or has a createdAt that can't be read.
+    They are in their order; "" is that of a message that was forgotten, which is not stored. A message has role, text, and the
+    other fields of protocol.md, 2.1. *entropy* is ten random bytes for each, from which its id is made: a client that repeats a
+    request sends the same bytes. With *as_found* they are taken as another program wrote them: with its own roles, and with the
+    time of their arrival if theirs can't be read. BadRequest, and none is added, if one is no message, has an unknown role, or
+    has a createdAt that can't be read.
     """
     return _append(memory.ws, messages, memory.caller.clock, entropy, as_found=as_found)
 

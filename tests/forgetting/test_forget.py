@@ -12,6 +12,7 @@ from recalld.supervisor.archive.tombstones import Tombstones
 from recalld.supervisor.checks import backup
 from recalld.supervisor.forgetting.sweep import forget_in
 from recalld.supervisor.forgetting.wanted import Trace
+from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.operations import forget as operations
 from recalld.supervisor.operations.operation import Caller, perform
 from recalld.supervisor.protocol.dated_file import Block
@@ -83,6 +84,20 @@ def test_forgotten_words_are_not_taken_in_again(world: World) -> None:
     world.settle()
     assert where(world, "山茶花") == []
     assert len(world.history()) == 3
+
+
+def test_append_stores_no_forgotten_message_and_says_so(world: World) -> None:
+    forget(world, "match", "山茶花")
+    recalld = Command(world.root)
+    many = [MESSAGES[0], message("m-new", "2026-01-30T12:00", "梯子在车库。"), MESSAGES[4]]
+    done = recalld("append", "--jsonl", stdin="\n".join(map(json.dumps, many)))
+    said = "recalld: messages that were forgotten, and were not stored: 2.\n"
+    assert (done.code, done.out, done.err) == (0, "m-new\n", said)
+    words = ("--role", "user", "--text", SECRET, "--at", MESSAGES[0]["createdAt"], "--json")
+    done = recalld("append", *words, RECALLD_LANGUAGE="zh")
+    assert (done.code, done.out, done.err) == (0, "", "recalld: 这条消息早已忘掉，没有存入。\n")
+    assert Memory(world.ws, clock=world.clock).append([MESSAGES[0], many[1]]) == ["", "m-new"]
+    assert where(world, "山茶花") == []
 
 
 def test_forgotten_words_leave_a_dated_file_that_is_put_back(world: World) -> None:

@@ -65,12 +65,19 @@ def append(
         raise BadRequest("--text", Text("it is empty, and nothing was added; give the words of the message"))
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
-    return _acknowledge(call, add([raw], began, as_found=False))
+    ids = add([raw], began, as_found=False)
+    if not all(ids):
+        call.say(Text("this message was forgotten, and was not stored."))
+    return _acknowledge(call, ids)
 
 
 def _acknowledge(call: Call, ids: list[str]) -> int:
-    """Print the ids; return 74 if they can't be printed, since 0 would confirm ids that the caller never got."""
-    if not ids:
+    """
+    Print the ids of what is stored; return 74 if they can't be printed, since 0 would confirm ids that the caller never got.
+
+    One that was forgotten has none.
+    """
+    if not (ids := [*filter(None, ids)]):
         return 0
     if sys.stdout is None:
         return call.say(Text("standard output is closed: the ids of what was added can't be printed."), StorageError.exit_code)
@@ -117,20 +124,24 @@ def _leave(ws: Workspace, raws: list[dict[str, Any]], now: datetime, *, as_found
 
 def _append_lines(call: Call, ws: Workspace, now: datetime, add: Callable[..., list[str]]) -> int:
     """Append the lines of standard input; lines that can be read at once are one write. Return 65 if a line was no message."""
-    rest, number, code = b"", 1, 0
+    rest, number, code, forgotten = b"", 1, 0, 0
     while True:
         data, ended = _read_available()
         lines = (rest + data).split(b"\n")
         rest = b"" if ended else lines.pop()
         raws, faults, odd_times = read_lines(lines, ws.zone, number, now, ws.config.archive.future_limit)
         number += len(lines)
-        if unprinted_ids := _acknowledge(call, add(raws, now, as_found=True)):
+        ids = add(raws, now, as_found=True)
+        forgotten += ids.count("")
+        if unprinted_ids := _acknowledge(call, ids):
             return unprinted_ids
         for odd_time in odd_times:
             call.say(odd_time)
         for fault in faults:
             code = call.say(fault, BadFile.exit_code)
         if ended:
+            if forgotten:
+                call.say(Text("messages that were forgotten, and were not stored: {count}.", count=forgotten))
             return code
 
 
