@@ -30,7 +30,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_277, goal=2_300),
     Room("supervisor/storage", most=2_114, goal=1_900),
     Room("supervisor/protocol", most=4_503, goal=4_100),
-    Room("supervisor/archive", most=3_857, goal=3_900),
+    Room("supervisor/archive", most=3_858, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_813, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_283, goal=8_000),
@@ -45,12 +45,12 @@ ROOMS: Final = (
     Room("supervisor/host", most=2_186, goal=2_200),
     Room("supervisor/checks", most=2_378, goal=2_100),
     Room("supervisor/importing", most=2_185, goal=1_400),
-    Room("supervisor/operations", most=1_705, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_566, goal=2_600),
+    Room("supervisor/operations", most=1_706, goal=1_800),
+    Room("supervisor/interfaces/cli", most=2_577, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_935, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_894, goal=1_900),
-    Room("supervisor/interfaces", most=1_491, goal=1_500),
+    Room("supervisor/interfaces", most=1_492, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_133,
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_867, goal=48_000)
+ALL: Final = Room("all", most=49_881, goal=48_000)
 MODULES: Final = Room("modules", most=251, goal=270)
-OF_TESTS: Final = Room("tests", most=48_311, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_326, goal=48_000)
 
 
 def _lines(path: Path) -> int:
