@@ -70,6 +70,8 @@ KINDS: Final = (
     WORKSPACE,
     _MESSAGES,
 )
+#: How the names of logs and exports end; notes are asked for elsewhere.
+_ENDS: Final = tuple({end for kind in KINDS for end in kind.ends} - {".md"})
 #: The kinds that a client of this machine keeps.
 CLIENTS: Final = tuple(kind for kind in KINDS if kind.homes)
 
@@ -98,10 +100,13 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
     kind = next((kind for kind in (*CLIENTS, _MESSAGES) if kind in files or kind.name == name), None)
     if kind and (logs := [member for member in unknown if member.endswith(".jsonl")]):
         files.setdefault(kind, []).extend(logs)  # a log may begin as none has before
+        unknown = [member for member in unknown if member not in logs]
+    source.unknown = [member for member in unknown if member.endswith(_ENDS) and not _is_hidden(member)]
     if not (files or name):
         with source.sparing(""):
             readers = map(_of_package, metadata.entry_points(group=GROUP))
             files = {kind: [""] for kind in readers if kind.knows(source, "")}
+            source.unknown = [] if files else source.unknown
     return files
 
 
@@ -110,6 +115,10 @@ def logs_of(kind: Kind, environ: Mapping[str, str]) -> list[Path]:
     home = environ.get("HOME") or Path.home()
     places = (Path(environ.get(variable) or Path(home, folder), inner) for variable, folder, inner in kind.homes)
     return [place for place in places if place.is_dir()]
+
+
+def _is_hidden(member: str) -> bool:
+    return any(part.startswith(".") for part in PurePosixPath(member).parts)
 
 
 def labels() -> list[str]:

@@ -59,7 +59,8 @@ class Imported:
     asked for, None without a model. *notes* is how many Markdown notes there are: next to messages, or alone; then so many of
     them were *copied* to the *folder*, and *different* ones have the name of one that is there with other words. *people* are
     the persons in the export of a messenger, and how much each said; *me* is the one whose words are the owner's, "" for none.
-    *left_out* was not read: links, names that lead elsewhere, what is damaged; *too_large* are notes that no search would
+    *left_out* was not read: links, names that lead elsewhere, what is damaged; *unknown* files are of no kind that is read,
+    though their names end so; *too_large* are notes that no search would
     read. *no_talk* counts the entries that nobody said, by the name that their program has for their kind.
     """
 
@@ -82,6 +83,7 @@ class Imported:
     people: Mapping[str, int] = field(default_factory=dict)
     me: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
     too_large: tuple[str, ...] = ()
     no_talk: Mapping[str, int] = field(default_factory=dict)
 
@@ -118,6 +120,7 @@ def bring_in(
             different=tuple(names.get(DIFFERENT, ())),
             folder=folder,
             left_out=source.left_out | dict.fromkeys(names.get(NO_NOTE, ()), NO_NOTE),
+            unknown=tuple(source.unknown),
             too_large=tuple(names.get(TOO_LARGE, ())),
         )
 
@@ -214,6 +217,7 @@ class Import:
             control.progress("import", total - done.left, total)
         done.days, done.calls = len(days), None if ws.extracting else self._calls(days)
         done.kinds, done.notes, done.left_out = self.labels, len(self.notes), self._source.left_out
+        done.unknown = tuple(self._source.unknown)
         done.unread, done.no_talk = reading.unread, dict(reading.left_out.most_common())
         return done
 

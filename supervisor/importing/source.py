@@ -103,6 +103,8 @@ class Source:
     def __init__(self, path: Path, only: Iterable[str] | None = None) -> None:
         self.path = path
         self.left_out: dict[str, str] = {}
+        #: The members that no kind knew, though their names end as those of a log or an export.
+        self.unknown: list[str] = []
         #: Of each member what opens it.
         self._members: dict[str, Callable[[], IO[bytes]]] = {}
         self._first: tuple[str, dict[str, Any]] = ("", {})

@@ -258,6 +258,22 @@ def test_import_names_json_that_it_may_not_read_or_that_says_no_time(world, log,
     assert run(world, log / "train.json").added == 2, "it was named itself"
 
 
+@pytest.mark.parametrize("name", ["好.jsonl", "note.md"])
+def test_import_of_a_folder_names_the_files_that_are_of_no_kind(world, log, name, capsys):
+    made._lines(log / name, {"role": "user", "content": "好", "time": "2026-01-20T09:00:00Z"})
+    (log / "bad.txt").write_text("hello\n")
+    (log / "b.json").write_bytes(bytes(range(256)))
+    (log / "photo.jpg").write_bytes(b"\xff\xd8")
+    (log / ".app").mkdir()
+    made._json(log / ".app" / "state.json", {"a": 1})
+    words = ["-w", str(world.root), "import", str(log)]
+    assert run_command(Call(words, {"RECALLD_LANGUAGE": "zh"})) == 0
+    assert "有 2 个文件不是 recalld 认识的记录或导出文件，没有读取：b.json、bad.txt" in capsys.readouterr().out
+    assert run_command(Call([*words, "--json"], {})) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["unknown"], answer["leftOut"]) == (["b.json", "bad.txt"], [])
+
+
 @pytest.mark.parametrize("field", ["createdAt", "timestamp"])
 @pytest.mark.parametrize("session", [{}, {"session": "home"}])
 def test_import_takes_no_line_that_append_has_added(world, log, field, session):

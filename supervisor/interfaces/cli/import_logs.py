@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _STOPPED = 130
 
 #: What of an import is said in sentences, and not as a row.
-_SAID: Final = ("forgotten", "leftOut", "tooLarge", "people", "me", "unread", "daysOfCalls")
+_SAID: Final = ("forgotten", "leftOut", "unknown", "tooLarge", "people", "me", "unread", "daysOfCalls")
 #: What the rows of a source are called, where the words of its keys mean something else in other answers.
 _OF_SOURCE: Final = {"pending": "filesThatWaitForTenQuietMinutes", "waits": "forgottenThereAlone"}
 
@@ -140,6 +140,12 @@ def _sentences(done: Imported, *, dry_run: bool) -> Iterator[Text]:
     for why in dict.fromkeys(left.values()):
         names = tuple(name for name, of in left.items() if of == why)
         yield Text("Left out ({count}): {why}: {names}", count=len(names), why=why, names=names)
+    if done.unknown:
+        yield Text(
+            "Not read, since they are no logs and no exports that recalld knows ({count}): {names}",
+            count=len(done.unknown),
+            names=done.unknown,
+        )
     if done.forgotten:
         yield Text("Messages that you have forgotten stay so ({count}): they are not added.", count=done.forgotten)
     if dry_run:
