@@ -228,7 +228,7 @@ OF_MEMORY = {
     *(memory.losses, memory.accounting, memory.encodings),
     *(memory.history, memory.dropped),
 }
-#: What finds only what may be meant, what ends a command before any check, and what tests/process/test_doctor.py makes for real.
+#: What finds only what may be meant, what ends a command before any check, and what test_doctor.py or the golden corpus makes for real.
 ELSEWHERE = {
     *(machine.left_over, services.sources, model.tasks, model.meaning),
     *(memory.quarantine, memory.long_term, memory.forgetting, memory.taken_out, memory.newer_format),

@@ -1,6 +1,5 @@
 """What a new user types first: a workspace by its path, a message with a password, a command that has left or has another name."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,44 +9,6 @@ from recalld.supervisor.interfaces.cli.main import COMMAND_LINE, LEFT, run_comma
 from recalld.supervisor.interfaces.cli.parser import Group
 from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.storage.texts import render
-
-
-def test_init_makes_the_workspace_at_the_path_that_is_given(tmp_path: Path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert run_command(Call(["init", "记忆", "--json"])) == 0
-    assert json.loads(capsys.readouterr().out)["workspace"] == str(tmp_path / "记忆")
-    assert (tmp_path / "记忆" / "recalld.toml").exists()
-
-
-def test_init_in_a_chinese_locale_keeps_its_language_for_a_service(tmp_path: Path, capsys):
-    for n, (environ, key) in enumerate((({"LANG": "zh_CN.UTF-8"}, True), ({"LANG": "de_DE.UTF-8"}, False))):
-        root = ["-w", str(tmp_path / str(n))]
-        assert run_command(Call([*root, "init"], environ)) == 0
-        assert ('\nlanguage = "zh"\n' in (tmp_path / str(n) / "recalld.toml").read_text("utf-8")) is key
-        capsys.readouterr()
-        run_command(Call([*root, "init"], {}))
-        assert ("已经是" in capsys.readouterr().out) is key
-
-
-def test_read_of_a_line_that_is_not_there_says_so(tmp_path: Path, capsys):
-    root = ["-w", str(tmp_path)]
-    run_command(Call([*root, "init"], {}))
-    assert run_command(Call([*root, "read", "99"], {})) == 0
-    run_command(Call([*root, "write", "花生"], {}))
-    capsys.readouterr()
-    assert run_command(Call([*root, "read", "99"], {})) == BadRequest.exit_code
-    assert capsys.readouterr().err == "recalld: read: there is no line 99; without a number the last ones are shown.\n"
-    assert run_command(Call([*root, "read", "--start", "1", "--end", "99"], {})) == 0, "a span ends with the file"
-
-
-def test_run_says_that_it_makes_a_workspace_and_commands_how_to(tmp_path: Path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for said in (f"recalld: there was no workspace at {tmp_path}/my w; a new one was made.\n", ""):
-        assert run_command(Call(["-w", "my w", "run", "--until-settled", "--no-worker"])) == 0
-        assert capsys.readouterr().err == said
-    for command in (["status"], ["doctor"], ["append", "--role", "user", "--text", "好"]):
-        assert run_command(Call(["-w", "old w", *command])) == BadRequest.exit_code
-        assert f"make it with `recalld init -w '{tmp_path}/old w'`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["memory", "inbox.d/new", ".recalld", "MEMORY.md"])

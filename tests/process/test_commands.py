@@ -78,37 +78,6 @@ def test_questions_say_how_far_the_index_is_until_it_is_whole(recalld):
 # ── arguments, clock, output ─────────────────────────────────────────────────
 
 
-def test_cli_accepts_options_before_and_after_the_command(talked):
-    here = str(talked.root)
-    ways = [
-        ["-w", here, "search", "花生过敏"],
-        ["search", "花生过敏", "-w", here],
-        ["search", f"-w{here}", "花生过敏"],
-        ["search", f"--workspace={talked.root.name}", "--", "花生过敏"],
-        ["-w", "elsewhere", "search", "花生过敏", "--workspace", here],
-    ]
-    alone = [ended(talked.start(*words)) for words in ways]
-    by_variable = ended(talked.start("search", "花生过敏", RECALLD_WORKSPACE=here))
-    with talked.supervised():
-        served = [ended(talked.start(*words)) for words in ways]
-
-    assert alone[0].out
-    assert {*alone, *served, by_variable} == {Ended(0, alone[0].out, "")}
-
-
-def test_cli_never_asks_the_supervisor_of_another_workspace(talked, tmp_path):
-    other = Command(tmp_path / "另一个", RECALLD_NOW=NOW)
-    other("init")
-    with talked.supervised():
-        ways = [
-            [f"-w{other.root}", "search", "花生过敏"],
-            ["-w", str(talked.root), "search", "花生过敏", "-w", str(other.root)],
-        ]
-        found = [ended(talked.start(*words)) for words in ways]
-
-    assert [(one.code, one.out, "empty" in one.err) for one in found] == [(0, "", True)] * 2
-
-
 def test_cli_exits_0_when_the_reader_of_the_pipe_is_gone(talked):
     def unread(*words: str, **environ: str) -> Ended:
         reader, writer = os.pipe()

@@ -1,7 +1,7 @@
 """
 `recalld doctor`: a table of broken set-ups, made for real; what is broken is found, nothing else, and nothing is changed.
 
-What needs no process and no server is a fault of tests/checks/test_table.py.
+What needs no process and no server is a fault of tests/checks/test_table.py, what a shell can make a line of the golden corpus.
 """
 
 import contextlib
@@ -47,13 +47,6 @@ class Broken:
     @property
     def root(self) -> Path:
         return self.recalld.root
-
-    def write(self, name: str, text: str) -> Path:
-        path = self.root / name
-        path.parent.mkdir(exist_ok=True, mode=0o700)
-        path.write_text(text, encoding="utf-8")
-        path.chmod(0o600)
-        return path
 
     def ask(self) -> None:
         self.environ |= {"RECALLD_LLM_BASE_URL": self.server.url, "RECALLD_LLM_MODEL": "qwen-test", "OPENAI_API_KEY": KEY}
@@ -134,11 +127,6 @@ def tree(root: Path) -> dict[str, tuple[int, int, int, str]]:
 # ── set-ups ──────────────────────────────────────────────────────────────────
 
 
-def files_that_all_may_read(it: Broken) -> None:
-    it.root.chmod(0o755)
-    (it.root / "history.json").chmod(0o644)
-
-
 def files_that_their_owner_may_not_read(it: Broken) -> None:
     by_another_user(it)
     (it.root / "history.json").chmod(0)
@@ -164,11 +152,6 @@ def by_another_user(it: Broken) -> None:
         pytest.skip("another user can't run what is installed here")
 
 
-def two_long_term_files(it: Broken) -> None:
-    it.write("memory.md", "- 对花生过敏\n")
-    it.write("MEMORY.md", "- 对榛子过敏\n")
-
-
 def a_summary_that_failed(it: Broken) -> None:
     it.ask()
     said = {"role": "user", "text": "备份脚本改到凌晨 4:15，端口 8443。", "createdAt": "2026-01-10T10:00:00+08:00"}
@@ -183,15 +166,8 @@ def a_unit_that_was_edited(it: Broken) -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[Broken], object], set[tuple[str, str]]]] = {
-    "a time zone that is none": (
-        lambda it: it.write("recalld.toml", '[archive]\ntimezone = "Asia/Beijing"\n'),
-        {("configuration", "bad")},
-    ),
-    "files that all may read": (files_that_all_may_read, {("rights", "odd")}),
     "files that their owner may not read": (files_that_their_owner_may_not_read, {("rights", "bad")}),
-    "notes outside the workspace": (lambda it: (it.root / "memory" / "笔记").symlink_to(it.root.parent), {("links", "odd")}),
     "folders that their owner may not write to": (folders_that_their_owner_may_not_write_to, {("rights", "bad")}),
-    "two long term files": (two_long_term_files, {("long-term file", "odd")}),
     "a summary that failed": (a_summary_that_failed, {("tasks", "odd")}),
     "a unit that was edited": (a_unit_that_was_edited, {("service", "odd")}),
     "a timer that is gone": (lambda it: (it.installed() / TIMER).unlink(), {("service", "odd")}),

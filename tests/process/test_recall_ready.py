@@ -1,6 +1,5 @@
 """A real supervisor keeps recall ready: what is saved or added is found at once, an input has its context in turns/."""
 
-import contextlib
 import hashlib
 import json
 import os
@@ -143,16 +142,3 @@ def test_each_message_is_found_at_once_while_a_supervisor_files_them(running):
         assert running.finds(f"code of locker {n * 7919}", f"tango{n * 104729}"), n
         assert n < 100 or running.finds(f"code of locker {(n - 99) * 7919}", f"tango{(n - 99) * 104729}"), n
     assert list((running.root / "memory").glob("*.md"))
-
-
-@pytest.mark.parametrize("runs", [False, True], ids=["alone", "beside a supervisor"])
-def test_archive_writes_everything_now(recalld, runs):
-    fact = "the wifi password of the cabin is plum-orchid-77"
-    recalld("append", "--jsonl", stdin=f'{{"role": "user", "text": "{fact}"}}\n{{"role": "user", "text": "rain?"}}\n')
-    with recalld.supervised() if runs else contextlib.nullcontext():
-        done = recalld("run", "--once", "--json")
-        (name,) = [path.name for path in (recalld.root / "memory").glob("*.md")]
-        assert (done.code, json.loads(done.out)) == (0, {"archived": 2, "files": [name]})
-        assert f"[memory/{name}#L" in recalld("inject", "--query", "what is the wifi password?").out
-        assert not (recalld.root / ".recalld" / "archive.now").exists()
-        assert json.loads(recalld("run", "--once", "--json").out) == {"archived": 0, "files": []}

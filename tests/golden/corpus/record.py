@@ -23,7 +23,7 @@ from tests.golden.corpus.stage import HERE, MADE, Stage, World
 from tests.process.prepared import address
 
 #: Scenes that are played beside a supervisor, too: it answers most of their commands.
-SERVED = ("groups", "odd", "read", "write")
+SERVED = ("commands", "groups", "odd", "read", "write")
 #: Scenes with few sentences for people, which others have in both languages.
 WITHOUT_LANGUAGE = ("files", "model")
 #: The scenes that take longest, which begin first.
