@@ -8,7 +8,7 @@ from tests.process.rounds import share
 
 #: The words of each, and what it has to say.
 SHARES = {
-    "golden corpus": ("tests.golden.corpus.record api commands connect language refused usage", r"\A\Z"),
+    "golden corpus": ("tests.golden.corpus.record api commands connect language mcp refused usage", r"\A\Z"),
     "storm": (
         "tests.process.storm --kills 15 --seed 2",
         r"^15 kills, [1-9][0-9]* acknowledged messages, [0-9]+ saves, [1-9][0-9]* archive runs, 0 violations",
