@@ -124,14 +124,6 @@ def test_api_judges_lines_that_were_indexed_by_an_older_rule(world, monkeypatch,
     assert "B6" not in block
 
 
-@pytest.mark.parametrize("wrong", [5, b"\xe8\x8a\xb1", ["花生"], {}])
-def test_api_calls_refuse_an_argument_that_is_not_text_by_name(memory, wrong):
-    calls = {memory.inject: "question", memory.context: "question", memory.search: "query", memory.get: "path"}
-    for call, field in calls.items():
-        with pytest.raises(BadRequest, match=f"{field}: it must be text"):
-            call(wrong)
-
-
 def test_api_get_explains_an_invalid_citation_and_a_missing_path(memory, world):
     world.put("notes.md", "不是记忆\n")
     world.put("memory.md", "一\n二\n三\n")

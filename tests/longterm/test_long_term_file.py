@@ -203,27 +203,3 @@ def test_append_refuses_a_link_and_a_folder_in_its_place(world, path):
 def test_memory_store_writes_no_mark_of_the_owners(world, mark):  # what a model writes is shown in no group by itself
     MemoryStore(world.ws, clock=lambda: NOW).append_entry("qq", f"钥匙在信箱里 {mark}")
     assert world.ws.long_term.read().text == "2026-01-31|qq|钥匙在信箱里\n"
-
-
-@pytest.mark.parametrize("call", [lambda memory: memory.read(recent=1.5), lambda memory: memory.delete([1])])
-def test_memory_refuses_arguments_of_other_types(world, call):
-    with pytest.raises(BadRequest, match=r"not (int|float)"):
-        call(Memory(world.ws, clock=lambda: NOW))
-
-
-WRONG = {
-    "append_entry, source": (lambda store: store.append_entry(None, "x"), "source: it must be text, not NoneType."),
-    "delete_lines": (lambda store: store.delete_lines(5), "line_numbers: it must be a list of line numbers, not int."),
-    "delete_lines, one": (lambda store: store.delete_lines([True]), "line_numbers: it must be a whole number, not bool."),
-    "search": (lambda store: store.search(None), "keywords: it must be a list of texts, not NoneType."),
-    "a store of nothing": (lambda _: MemoryStore(None), "place: it must be the path of a folder, not NoneType."),
-}
-
-
-@pytest.mark.parametrize(("call", "said"), WRONG.values(), ids=WRONG)
-def test_memory_store_names_an_argument_of_the_wrong_type(world, path, call, said):
-    world.put("memory.md", "一\n二\n")
-    with pytest.raises(BadRequest) as refused:
-        call(MemoryStore(world.root))
-    assert str(refused.value) == said
-    assert path.read_text(encoding="utf-8") == "一\n二\n"

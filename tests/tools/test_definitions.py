@@ -58,23 +58,3 @@ def test_call_says_that_arguments_are_no_object(tools, arguments):
     answer = tools().call("memory_search", arguments)
     assert answer.is_error
     assert answer.text in {"arguments: they are no JSON object.", "query: memory_search needs it."}
-
-
-#: What a model can do wrong, and what it is told.
-WRONG = {
-    "colour: memory_search has no such argument": ("memory_search", {"query": "花生", "colour": "red"}),
-    "session: memory_search has no such argument": ("memory_search", {"query": "花生", "session": "x"}),
-    "maxResults: it must be a whole number, not bool": ("memory_search", {"query": "花生", "maxResults": True}),
-    "maxResults: 0 is not allowed, give 1 or more": ("memory_search", {"query": "花生", "maxResults": 0}),
-    "match_mode: 'xor' is not allowed, give or, and": ("memory_search", {"keywords": "花生", "match_mode": "xor"}),
-    "path: memory_get needs it": ("memory_get", {"path": None}),
-    "content: it must be text, not dict": ("memory_write", {"content": {"text": "x"}}),
-    "lines: it must be a list of texts, not str": ("memory_delete", {"lines": "9@00000000"}),
-    "lines: it must be text, not int": ("memory_delete", {"lines": [9]}),
-    "memory_erase: there is no such tool": ("memory_erase", {}),
-}
-
-
-def test_call_refuses_a_wrong_argument_by_its_name(tools):
-    said = {sentence: tools().call(*call).text for sentence, call in WRONG.items()}
-    assert [(sentence, text) for sentence, text in said.items() if not text.startswith(sentence)] == []
