@@ -119,7 +119,8 @@ class _Wish(NamedTuple):
             label = {*tokens(secret.label.lower())}
             before = f"{text[max(end, secret.start - _SENTENCE_CHARS) : secret.start]} {secret.label}".lower()
             is_asked = self.question & label or (self.question & _PASSWORD and label & _PASSWORD)
-            is_named = not self.subject or self.subject & {*tokens(before)} or any(pair in before for pair in pairs)
+            parts = [word in secret.label for word in self.subject if len(word) == 1] + [pair in before for pair in pairs]
+            is_named = not self.subject or self.subject & {*tokens(before)} or any(parts)
             yield secret, bool(secret.label == self.contact or (is_asked and is_named))
             end = secret.end
 

@@ -84,7 +84,8 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
     for since, start, end, label in sorted(matches, key=lambda match: match.start):
         if secrets and start < secrets[-1].end:  # two patterns overlap: one secret
             last = secrets.pop()
-            secrets.append(Secret(last.start, max(last.end, end), last.label or label, last.before))
+            labels = " ".join(dict.fromkeys(filter(None, (last.label, label))))
+            secrets.append(Secret(last.start, max(last.end, end), labels, last.before))
             continue
         before = text[secrets[-1].end if secrets else 0 : since]
         secrets.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + text[since:start]))

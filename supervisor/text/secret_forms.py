@@ -112,8 +112,8 @@ def at_things(text: str) -> Iterator[Found]:
     for value in _TAKEN.finditer(text):
         before = _STOP.split(lower[max(0, value.start() - _APART_CHARS) : value.start()])[-1]
         after = _STOP.split(lower[value.end() : value.end() + _APART_CHARS])[0]
-        if things := _things().findall(before)[-1:] or _things().findall(after)[:1]:
-            yield Found(value.start(), *value.span(), f"{things[0]} code 密码")
+        if things := _things().findall(before) or _things().findall(after):
+            yield Found(value.start(), *value.span(), " ".join([*dict.fromkeys(things), "code 密码"]))
 
 
 @cache
