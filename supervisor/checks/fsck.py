@@ -264,9 +264,10 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
 
 
 def _whole(ws: Workspace, path: Path) -> DatedFile | None:
-    """Return the content of a dated file; None of one that is gone or broken, unless a person has accepted that."""
+    """Return the content of a dated file; None of one that is gone or broken, unless a person has accepted it as it is."""
     version = ws.files.read_stable(path)
-    is_whole = version and (path.name in ws.journal.accepted or not is_broken(version.data, path))
+    is_accepted = version and ws.journal.accepted.get(path.name) == version.digest[:16]
+    is_whole = version and (is_accepted or not is_broken(version.data, path))
     return parse_dated(version.data, path) if version and is_whole else None
 
 

@@ -20,6 +20,7 @@ from ..protocol.parts import readable
 from ..query.parse import MOST_CHARS
 from ..text.language import Language, language_of
 from ..text.redact import HIDDEN, MAIL_WORDS, Secret, find_secrets, redacted, said_again
+from ..text.secret_forms import OPENS
 from ..text.tokenizer import tokens
 from .history_window import Window, WindowLimits, window
 from .request import Asked
@@ -89,7 +90,8 @@ def redactor(
     if may_reveal and privacy.redact == "off":
         return str
     question = {*tokens(request.question[:MOST_CHARS].lower()), *terms} if may_reveal else set[str]()
-    wish = _Wish(question, {*(terms or question)} - _PASSWORD, MAIL_WORDS if may_reveal and not privacy.personal else None)
+    subject = {*(terms or question)} - _PASSWORD if may_reveal else set[str]()
+    wish = _Wish(question, subject, MAIL_WORDS if may_reveal and not privacy.personal else None)
     texts = [hit.unit.text[:_COMPARED_CHARS] for hit in hits]
     values: dict[bool, set[str]] = {True: set(), False: set()}
     for text in texts:
@@ -118,9 +120,10 @@ class _Wish(NamedTuple):
         for secret in find_secrets(text, forms):
             label = {*tokens(secret.label.lower())}
             before = f"{text[max(end, secret.start - _SENTENCE_CHARS) : secret.start]} {secret.label}".lower()
-            is_asked = self.question & label or (self.question & _PASSWORD and label & _PASSWORD)
+            is_code = secret.label.endswith(OPENS)  # by what stands beside it alone: asked for by any word of what it is for
+            is_asked = is_code or self.question & label or (self.question & _PASSWORD and label & _PASSWORD)
             parts = [word in secret.label for word in self.subject if len(word) == 1] + [pair in before for pair in pairs]
-            is_named = not self.subject or self.subject & {*tokens(before)} or any(parts)
+            is_named = not (self.subject or is_code) or self.subject & {*tokens(before)} or any(parts)
             yield secret, bool(secret.label == self.contact or (is_asked and is_named))
             end = secret.end
 

@@ -157,7 +157,9 @@ class AskedWorker:
     def ensure(self, *, is_claimed: bool) -> None:
         """Start a worker if none runs, or none claims the task; NoSummary with the worker's own sentence if it can't work."""
         if self._ws.config.pool.url:  # its courier sees to it, in the supervisor
-            if self._patience.is_over and not is_claimed:
+            if is_claimed:
+                self._patience = within(_CARRIED_S)
+            elif self._patience.is_over:
                 raise NoSummary(
                     Text("no supervisor brings tasks to the pool, or the pool takes none; `recalld pool status` shows it"),
                     "provider",

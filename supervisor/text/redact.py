@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 
 from .language import Language, language_of
 from .lazy_re import lazy_re, lines_of
-from .secret_forms import MAIL, Found, at_things, has_label, labelled
+from .secret_forms import MAIL, OPENS, Found, at_things, has_label, labelled
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
 RULES: Final = 15
@@ -84,7 +84,7 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
     for since, start, end, label in sorted(matches, key=lambda match: match.start):
         if secrets and start < secrets[-1].end:  # two patterns overlap: one secret
             last = secrets.pop()
-            labels = " ".join(dict.fromkeys(filter(None, (last.label, label))))
+            labels = " ".join(filter(None, (last.label, label.removesuffix(OPENS) if last.label else label))).strip()
             secrets.append(Secret(last.start, max(last.end, end), labels, last.before))
             continue
         before = text[secrets[-1].end if secrets else 0 : since]
@@ -226,4 +226,6 @@ class Marks:
 
     def _is_kept(self, text: str, secret: Secret) -> bool:
         words = text[secret.start : secret.end]
-        return bool(_WHOLE_MAIL.fullmatch(words)) and not any(re.fullmatch(pattern, words) for pattern in self.patterns)
+        return secret.label.endswith(OPENS) or (
+            bool(_WHOLE_MAIL.fullmatch(words)) and not any(re.fullmatch(pattern, words) for pattern in self.patterns)
+        )

@@ -76,9 +76,12 @@ _TURNS: Final = lazy_re(r"[#*]?\d{1,12}(?:[-*#]\d{1,6})*[#*]?")
 #: What opens by a number; such a number, which is no year, no price and no count; how far apart the two are.
 _TAKEN: Final = lazy_re(
     r"(?<![A-Za-z0-9_.,:/$€£¥#+-])(?!(?:19|20)\d\d(?!\d))(?:\*?\d{3,8}[#*]?|\d{1,2}(?:-\d{1,2}){2,3})"
-    rf"(?![A-Za-z0-9_%#]|[.,:/-]\d|\s?[年月日号楼层元块米栋点岁]|{_UNIT.pattern})"
+    rf"(?![A-Za-z0-9_%#]|[.,:/-]\d|\s?(?:[年月日号楼层元块米栋点岁]|(?:euros?|eur|dollars?|usd|pounds?|ms|kg|g|mm|cm|km)\b)|{_UNIT.pattern})"
 )
 _APART_CHARS: Final = 40
+_CLAUSE: Final = lazy_re(r"[,;，；、]")
+#: How the label of such a number ends: it is one by what stands beside it alone.
+OPENS: Final = "code 密码"
 _STOP: Final = lazy_re(r"[\n。！？!?]|\.(?=\s)")
 #: The least characters of a key behind "API key", behind "key:" and behind "key", and of a password.
 _SHORT_KEY: Final = 6
@@ -112,8 +115,9 @@ def at_things(text: str) -> Iterator[Found]:
     for value in _TAKEN.finditer(text):
         before = _STOP.split(lower[max(0, value.start() - _APART_CHARS) : value.start()])[-1]
         after = _STOP.split(lower[value.end() : value.end() + _APART_CHARS])[0]
-        if things := _things().findall(before) or _things().findall(after):
-            yield Found(value.start(), *value.span(), " ".join([*dict.fromkeys(things), "code 密码"]))
+        clauses = [*reversed(_CLAUSE.split(before)), after]
+        if things := next(filter(None, map(_things().findall, clauses)), None):
+            yield Found(value.start(), *value.span(), " ".join([*dict.fromkeys(things), OPENS]))
 
 
 @cache

@@ -1,6 +1,7 @@
 """Which secrets a turn shows: those that the user asks for in a direct talk, and none in a group."""
 
 import json
+import re
 
 import pytest
 
@@ -73,6 +74,28 @@ def test_redactor_shows_the_new_secret_beside_the_old_one():
     )
     assert block("门禁码是多少", *texts[:2]) == "\n".join(texts[:2])
     assert block("What is the wifi password?", *texts[2:]) == "\n".join(texts[2:])
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "shown"),
+    [
+        (
+            "what is the code of my bike lock?",
+            "The bike lock code is 5839, the safe code is 7712",
+            "The bike lock code is 5839, the safe code is [hidden]",
+        ),
+        ("自行车锁的密码是多少？", "自行车锁密码 5839，保险柜密码 7712", "自行车锁密码 5839，保险柜密码 [hidden]"),
+        (
+            "what is my booking number?",
+            "My booking number is 48213, and the locker is free",
+            "My booking number is 48213, and the locker is free",
+        ),
+        ("which gym do I go to?", "the padlock at the shed opens with 7149", "the padlock at the shed opens with [hidden]"),
+    ],
+)
+def test_redactor_shows_of_two_numbers_the_one_that_is_asked_for(question, text, shown):
+    assert block(question, text) == shown
+    assert not re.search(r"\d{4}", block(question, text, chat=GROUP))
 
 
 def test_redactor_hides_a_secret_where_it_is_said_again_without_label():

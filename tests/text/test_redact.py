@@ -102,6 +102,7 @@ MARKED = {
     "打13800138000找王芳": "打[已隐去]找王芳",
     "写给zhang@qq.com，谢谢": "写给[已隐去]，谢谢",
     "An müller@example.de schicken": "An [redacted] schicken",
+    "error 1045 when unlocking the safe": "error 1045 when unlocking the safe",
 }
 
 
