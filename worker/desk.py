@@ -106,11 +106,10 @@ class Pieces:
         with suppress(OSError):  # FileExistsError among them: another worker was faster
             self._files.make_folder(self._folder)
             self._files.check_folder(self._folder)
-            stats = self._files.disk.stats(self._folder)
-            # all but the newest, beside which there is room for this one
-            for name in sorted(stats, key=lambda name: stats[name].mtime_ns)[: 1 - _MOST_PIECES]:
-                self._files.remove(self._folder / name)
             self._files.create(self._path(request), answer.encode("utf-8", "replace"))
+            stats = self._files.disk.stats(self._folder)
+            for name in sorted(stats, key=lambda name: stats[name].mtime_ns)[:-_MOST_PIECES]:
+                self._files.remove(self._folder / name)
 
     def clear(self) -> None:
         """Delete the group's pieces, and temporary files that a crash left of them."""

@@ -19,8 +19,7 @@ from ..protocol.config_keys import Privacy
 from ..protocol.parts import readable
 from ..query.parse import MOST_CHARS
 from ..text.language import Language, language_of
-from ..text.redact import HIDDEN, MAIL_WORDS, Secret, find_secrets, redacted, said_again
-from ..text.secret_forms import OPENS
+from ..text.redact import HIDDEN, MAIL_WORDS, Secret, find_secrets, redacted, said_again, without_secrets
 from ..text.tokenizer import tokens
 from .history_window import Window, WindowLimits, window
 from .request import Asked
@@ -100,8 +99,9 @@ def redactor(
     forms = [*privacy.forms, *said_again(values[False] - values[True])]
 
     def hide(text: str) -> str:
-        wanted = values[True] | {text[it.start : it.end] for it, is_wanted in wish.secrets(text, forms) if is_wanted}
-        return redacted(text, HIDDEN[language], forms, lambda it: text[it.start : it.end] in wanted)
+        secrets = [(text[secret.start : secret.end], secret, is_wanted) for secret, is_wanted in wish.secrets(text, forms)]
+        shown = values[True] | {value for value, _, is_wanted in secrets if is_wanted}
+        return without_secrets(text, (secret for value, secret, _ in secrets if value not in shown), HIDDEN[language])
 
     return lambda text: _beginning(text, hide)
 
@@ -114,17 +114,24 @@ class _Wish(NamedTuple):
     contact: str | None
 
     def secrets(self, text: str, forms: Iterable[str]) -> Iterator[tuple[Secret, bool]]:
-        """Yield the secrets of the text, and whether the question asks for each; none is asked for without its words."""
+        """
+        Yield the secrets of the text, and whether the question asks for each; none is asked for without its words.
+
+        What is a secret by what stands beside it alone (`Secret.is_code`) is asked for by a word of what it is for.
+        """
         end = 0
         pairs = {word[n : n + 2] for word in self.subject if not word.isascii() for n in range(len(word) - 1)} - _PASSWORD
         for secret in find_secrets(text, forms):
             label = {*tokens(secret.label.lower())}
             before = f"{text[max(end, secret.start - _SENTENCE_CHARS) : secret.start]} {secret.label}".lower()
-            is_code = secret.label.endswith(OPENS)  # by what stands beside it alone: asked for by any word of what it is for
-            is_asked = is_code or self.question & label or (self.question & _PASSWORD and label & _PASSWORD)
-            parts = [word in secret.label for word in self.subject if len(word) == 1] + [pair in before for pair in pairs]
-            is_named = not (self.subject or is_code) or self.subject & {*tokens(before)} or any(parts)
-            yield secret, bool(secret.label == self.contact or (is_asked and is_named))
+            is_called = self.question & label or (self.question & _PASSWORD and label & _PASSWORD)
+            is_named = (
+                self.subject & {*tokens(before)}
+                or any(pair in before for pair in pairs)
+                or any(word in secret.label for word in self.subject if len(word) == 1)
+            )
+            is_asked = is_named if secret.is_code else is_called and (is_named or not self.subject)
+            yield secret, bool(secret.label == self.contact or is_asked)
             end = secret.end
 
 

@@ -151,22 +151,19 @@ class AskedWorker:
     def __init__(self, ws: Workspace, idle_s: float = _ASKED_IDLE_S) -> None:
         self._ws, self._idle_s = ws, idle_s
         self._child: subprocess.Popen[bytes] | None = None
-        self._deaths = 0
-        self._patience = within(_CARRIED_S if ws.config.pool.url else _CLAIM_S)
+        self._begin_waiting()
 
     def ensure(self, *, is_claimed: bool) -> None:
         """Start a worker if none runs, or none claims the task; NoSummary with the worker's own sentence if it can't work."""
+        if is_claimed:
+            self._begin_waiting()
         if self._ws.config.pool.url:  # its courier sees to it, in the supervisor
-            if is_claimed:
-                self._patience = within(_CARRIED_S)
-            elif self._patience.is_over:
+            if self._patience.is_over and not is_claimed:
                 raise NoSummary(
                     Text("no supervisor brings tasks to the pool, or the pool takes none; `recalld pool status` shows it"),
                     "provider",
                 )
             return
-        if is_claimed:
-            self._patience, self._deaths = within(_CLAIM_S), 0
         if self._child and self._child.poll() is not None:
             self._bury(self._child)
         if self._child is None and (not any_worker(self._ws) or self._patience.is_over):
@@ -181,6 +178,9 @@ class AskedWorker:
             with self._child:  # its pipe is closed, too
                 _end(self._child)
             self._child = None
+
+    def _begin_waiting(self) -> None:
+        self._patience, self._deaths = within(_CARRIED_S if self._ws.config.pool.url else _CLAIM_S), 0
 
     def _bury(self, child: subprocess.Popen[bytes]) -> None:
         """Raise NoSummary after a worker that could not work, or after a few that ended without a word."""

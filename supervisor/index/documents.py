@@ -229,14 +229,14 @@ def words_in(passage: Passage) -> tuple[str, ...]:
     One with a phone number or a mail address has the words that ask for these, too: "I'm on 07700 900874 now".
     """
     text = passage.text[:MOST_CHARS]
-    asked_by = [word for words, form in _forms() if form.search(text) for word in tokens(words)]
+    asked_by = [word for words, form in _forms() if form.search(text) for word in words]
     return (*tokens(passage.speaker), *tokens(text), *asked_by, *(days_about(text, passage.day) if passage.day else ()))
 
 
 @cache
-def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _forms() -> tuple[tuple[list[str], re.Pattern[str]], ...]:
     mail, *phones = personal()
-    return (_PHONE_WORDS, re.compile("|".join(phones))), (_MAIL_WORDS, re.compile(mail))
+    return (tokens(_PHONE_WORDS), re.compile("|".join(phones))), (tokens(_MAIL_WORDS), re.compile(mail))
 
 
 def with_neighbours(n: int, count: int, words_of: Callable[[int], Sequence[str]]) -> tuple[list[str], ...]:

@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 
 from .language import Language, language_of
 from .lazy_re import lazy_re, lines_of
-from .secret_forms import MAIL, OPENS, Found, at_things, has_label, labelled
+from .secret_forms import MAIL, Found, at_things, has_label, labelled
 
 #: The version of the rules, raised when they hide more or less; vectors of the redacted texts are stored under it.
 RULES: Final = 15
@@ -62,13 +62,15 @@ class Secret:
     A secret at *start* to *end* of a text.
 
     *label* has the words for it, such as "password" in "password: hunter2-demo"; for a secret without such a word, the words
-    that ask for it, or "". *before* is the sentence up to the secret, from the end of the previous secret on.
+    that ask for it, or "". *before* is the sentence up to the secret, from the end of the previous secret on. *is_code*: it is
+    a number that is one by what stands beside it alone.
     """
 
     start: int
     end: int
     label: str
     before: str
+    is_code: bool = False
 
 
 def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
@@ -81,14 +83,14 @@ def find_secrets(text: str, patterns: Iterable[str] = ()) -> list[Secret]:
     further = [match.span() for pattern in patterns for match in re.finditer(pattern, text) if match[0]]
     matches = [*_matches(text), *(Found(start, start, end) for start, end in further)]
     secrets: list[Secret] = []
-    for since, start, end, label in sorted(matches, key=lambda match: match.start):
+    for since, start, end, label, is_code in sorted(matches, key=lambda match: match.start):
         if secrets and start < secrets[-1].end:  # two patterns overlap: one secret
             last = secrets.pop()
-            labels = " ".join(filter(None, (last.label, label.removesuffix(OPENS) if last.label else label))).strip()
-            secrets.append(Secret(last.start, max(last.end, end), labels, last.before))
+            labels = " ".join(filter(None, (last.label, label)))
+            secrets.append(Secret(last.start, max(last.end, end), labels, last.before, last.is_code and is_code))
             continue
         before = text[secrets[-1].end if secrets else 0 : since]
-        secrets.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + text[since:start]))
+        secrets.append(Secret(start, end, label, _SENTENCE_END.split(before)[-1] + text[since:start], is_code))
     by_value = {text[secret.start : secret.end]: secret for secret in reversed(secrets)}
     covered = {place for secret in secrets for place in range(secret.start, secret.end)}
     again = [match for pattern in said_again(by_value) for match in re.finditer(pattern, text)]
@@ -113,7 +115,10 @@ def _matches(text: str) -> list[Found]:
     if len(folded) == len(text):
         return matches
     places = [at for at, char in enumerate(text) if _FOLDED.get(ord(char), 0) is not None]
-    return [Found(places[since], places[start], places[end - 1] + 1, label) for since, start, end, label in matches]
+    return [
+        Found(places[since], places[start], places[end - 1] + 1, label, is_code)
+        for since, start, end, label, is_code in matches
+    ]
 
 
 def _folded(text: str) -> str:
@@ -147,11 +152,15 @@ def redacted(
     >>> redacted("登录 password: hunter2-demo 即可", "…"), redacted("The PIN of the bike lock is 4471, not 7.", HIDDEN["en"])
     ('登录 password: … 即可', 'The PIN of the bike lock is [hidden], not 7.')
     """
+    return without_secrets(text, (secret for secret in find_secrets(text, patterns) if not may_show(secret)), mark)
+
+
+def without_secrets(text: str, secrets: Iterable[Secret], mark: str) -> str:
+    """Return the text with each of its *secrets*, which are in order, replaced by *mark*."""
     parts, at = [], 0
-    for secret in find_secrets(text, patterns):
-        if not may_show(secret):
-            parts += [text[at : secret.start], mark]
-            at = secret.end
+    for secret in secrets:
+        parts += [text[at : secret.start], mark]
+        at = secret.end
     return "".join([*parts, text[at:]])
 
 
@@ -226,6 +235,6 @@ class Marks:
 
     def _is_kept(self, text: str, secret: Secret) -> bool:
         words = text[secret.start : secret.end]
-        return secret.label.endswith(OPENS) or (
+        return secret.is_code or (
             bool(_WHOLE_MAIL.fullmatch(words)) and not any(re.fullmatch(pattern, words) for pattern in self.patterns)
         )

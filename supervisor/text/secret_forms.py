@@ -20,12 +20,17 @@ from .lazy_re import lazy_re, lines_of, words_of
 
 
 class Found(NamedTuple):
-    """A secret at *start* to *end*; *label* has the words that ask for it, and *since* is where it begins with these."""
+    """
+    A secret at *start* to *end*; *label* has the words that ask for it, and *since* is where it begins with these.
+
+    *is_code*: it is a number that is one by what stands beside it alone.
+    """
 
     since: int
     start: int
     end: int
     label: str = ""
+    is_code: bool = False
 
 
 _DATA: Final = Path(__file__).parent / "data"
@@ -80,8 +85,6 @@ _TAKEN: Final = lazy_re(
 )
 _APART_CHARS: Final = 40
 _CLAUSE: Final = lazy_re(r"[,;，；、]")
-#: How the label of such a number ends: it is one by what stands beside it alone.
-OPENS: Final = "code 密码"
 _STOP: Final = lazy_re(r"[\n。！？!?]|\.(?=\s)")
 #: The least characters of a key behind "API key", behind "key:" and behind "key", and of a password.
 _SHORT_KEY: Final = 6
@@ -117,7 +120,7 @@ def at_things(text: str) -> Iterator[Found]:
         after = _STOP.split(lower[value.end() : value.end() + _APART_CHARS])[0]
         clauses = [*reversed(_CLAUSE.split(before)), after]
         if things := next(filter(None, map(_things().findall, clauses)), None):
-            yield Found(value.start(), *value.span(), " ".join([*dict.fromkeys(things), OPENS]))
+            yield Found(value.start(), *value.span(), " ".join(dict.fromkeys(things)), is_code=True)
 
 
 @cache

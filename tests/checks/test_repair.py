@@ -29,6 +29,22 @@ def test_repair_saves_the_rest_of_a_broken_file_and_fsck_names_the_lost(world):
     assert len(world.fsck().lost) == 1
 
 
+def test_repair_saves_the_rest_of_a_file_that_breaks_after_it_was_accepted(world):
+    """What a person accepts is the file as it is then."""
+    settled(world)
+    path = world.root / min(world.dated_files())
+    accepted = path.read_bytes()[: path.read_bytes().rindex(b"<!-- {")].rstrip(b"\n") + b"\n"
+    path.write_bytes(accepted)
+    world.accept(path.name)
+    assert world.fsck().damage == []
+    start = accepted.index(b"<!-- {")
+    path.write_bytes(accepted[:start] + b"\0" * 60 + accepted[start + 60 :])
+    world.repair()
+    assert not path.exists()
+    world.settle()
+    assert (len(world.archived_texts()), world.fsck().damage) == (7, [])
+
+
 def test_repair_saves_messages_of_a_deleted_file_from_the_backup(world):
     said = settled(world)
     world.write([])

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -159,6 +160,19 @@ def test_inject_answers_with_the_secret_that_is_asked_for(told):
         assert "部署放到周五" in words
         assert "[已隐去]" in words
         assert KEY not in words
+
+
+@pytest.mark.parametrize(("language", "right", "wrong"), [("en", 13, 3), ("zh", 14, 2)])
+def test_inject_answers_most_questions_for_a_secret_and_shows_few_others(world, language, right, wrong):
+    lines = (Path(__file__).parent / f"asked.{language}.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    secrets = {name: text.partition("⟦")[2].partition("⟧")[0] for kind, name, text in rows if kind == "S"}
+    said = [text.translate({ord("⟦"): None, ord("⟧"): None}) for kind, _, text in rows if kind != "Q"]
+    world.write([message(f"m{n}", f"2026-01-{n:02}T10:00", text) for n, text in enumerate(said, 1)])
+    asked = [(name, world.inject(text).memory) for kind, name, text in rows if kind == "Q"]
+    shown = [(name, secret) for name, block in asked for secret in secrets if secrets[secret] in block]
+    assert len([pair for pair in shown if pair[0] == pair[1]]) >= right
+    assert len([pair for pair in shown if pair[0] != pair[1]]) <= wrong
 
 
 def test_inject_shows_no_secret_in_a_group_nor_with_reveal_off(told):

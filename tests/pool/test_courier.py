@@ -157,6 +157,14 @@ def test_who_waits_for_a_pool_that_takes_nothing_is_told(world: World, monkeypat
         worker.ensure(is_claimed=False)
 
 
+def test_who_waits_for_a_pool_waits_anew_after_each_claim(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers_module, "_CARRIED_S", 0.0)
+    worker = AskedWorker(pooled(world))
+    monkeypatch.setattr(workers_module, "_CARRIED_S", 3600.0)
+    worker.ensure(is_claimed=True)
+    worker.ensure(is_claimed=False)
+
+
 def test_answer_comes_again_once_the_disk_takes_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     courier, pool = sent(world, "2026-01-10")
     pool.work(world.model, world.clock)

@@ -131,8 +131,8 @@ ROWS: Final = (
     ),
     Undone(
         "secrets beside the answer are shown",
-        "yield secret, bool(secret.label == self.contact or (is_asked and is_named))",
         "yield secret, bool(secret.label == self.contact or is_asked)",
+        "yield secret, bool(secret.label == self.contact or is_called)",
         "tests/context/test_secrets.py",
     ),
     Undone(
