@@ -12,7 +12,7 @@ import re
 import stat as modes
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -20,17 +20,16 @@ from pathlib import Path
 from typing import Final
 
 from ..archive.places import place_of
-from ..events import Events
 from ..host.last_night import LastBackup, keep_last, read_last_backup
 from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
-from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
+from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, day_of_name
 from ..storage.clock import Clock, to_wire
-from ..storage.disk import RealDisk, Stat, is_below
+from ..storage.disk import RealDisk, is_below
 from ..storage.errors import TEMPORARY, BadRequest, Busy, Conflict, StorageError, SupervisorError, from_os_error
 from ..storage.files import FILE_MODE, Files, FileVersion
 from ..storage.texts import Text, msgid
 from ..text.foreign_text import MOST_FOLDERS
-from ..workspace import Workspace, read_config
+from ..workspace import Workspace, open_workspace
 from .fsck import Ledger, fsck
 from .machine import SCARCE_BYTES, walk
 
@@ -123,30 +122,20 @@ def _read_changing(ws: Workspace) -> dict[Path, FileVersion]:
 
     So a message that moves on meanwhile is in the backup twice, as after a crash, but never missing.
     """
-    paths, disk, versions = ws.paths, ws.files.disk, dict[Path, FileVersion]()
+    paths, stats = ws.paths, ws.files.disk.stats
+    conversation = {path: ws.files.read_stable(path, _WAIT_LOCKED_S) for path in (paths.history, paths.history_backup)}
+    versions = {path: version for path, version in conversation.items() if version}
 
-    def regular(folder: Path) -> list[tuple[Path, Stat]]:
-        stats = sorted(disk.stats(folder).items())
-        return [(folder / name, stat) for name, stat in stats if modes.S_ISREG(stat.mode) and not TEMPORARY.fullmatch(name)]
+    def read(listed: Iterable[Path]) -> None:
+        versions.update((path, version) for path in listed if (version := _read(ws, path, _WAIT_LOCKED_S)))
 
-    def read(path: Path) -> bool:
-        if version := ws.files.read_stable(path, _WAIT_LOCKED_S):
-            versions[path] = version
-        return version is not None
-
-    read(paths.history)
-    read(paths.history_backup)
-    if stat := disk.stat(paths.seen):  # the journal grows at its end
-        versions[paths.seen] = FileVersion(_whole_lines(disk.read(paths.seen)), stat)
-    dropped: set[Stat] = set()
-    for path, stat in (entry for _ in range(2) for entry in regular(paths.drop_box)):
-        # a file may get its hidden name meanwhile: what the first pass misses the second finds
-        if stat not in dropped and read(path):
-            dropped.add(stat)
+    read([paths.seen])
+    for _ in range(2):  # a file may get its hidden name meanwhile: what the first pass misses the second finds
+        known = {version.stat for version in versions.values()}
+        read(paths.drop_box / name for name, stat in sorted(stats(paths.drop_box).items()) if stat not in known)
     *steps, failed = (paths.worker / name for name in QUEUE_FOLDERS)
-    tasks = {path.name: path for folder in steps for path, _ in regular(folder)}  # one that moves on, at its last place
-    for path in [*tasks.values(), *(path for folder in (failed, paths.summaries) for path, _ in regular(folder))]:
-        read(path)
+    tasks = {name: folder / name for folder in steps for name in sorted(stats(folder))}  # one that moves on, at its last place
+    read((*tasks.values(), *(folder / name for folder in (failed, paths.summaries) for name in sorted(stats(folder)))))
     return versions
 
 
@@ -154,8 +143,7 @@ def _read_once(ws: Workspace, places: Mapping[str, Path]) -> Iterator[tuple[Path
     """Yield the files of memory, which are made once, by their names and *places*; Conflict if a dated file is gone."""
     for name, path in places.items():
         # a dated file may have moved to originals/ since the list was made
-        version = _read(ws, path) or _read(ws, ws.paths.original(name))
-        if version:
+        if version := _read(ws, path) or _read(ws, ws.paths.original(name)):
             yield path, version
         elif day_of_name(name) and ws.files.disk.stat(path) is None:
             raise Conflict(path)
@@ -175,23 +163,19 @@ def _read_others(ws: Workspace, folder: Path, left_out: list[str]) -> Iterator[t
             yield from _read_others(ws, path, left_out)
         elif not modes.S_ISREG(stat.mode):
             left_out.append(relative)
-        elif is_read or path in (paths.history, paths.history_backup, paths.seen):
-            continue
-        elif version := _read(ws, path):
+        elif not is_read and path not in (paths.history, paths.history_backup, paths.seen) and (version := _read(ws, path)):
             yield path, version
 
 
-def _read(ws: Workspace, path: Path) -> FileVersion | None:
+def _read(ws: Workspace, path: Path, *wait_s: float) -> FileVersion | None:
+    """Return the regular file, unless it is a temporary one; of one that only grows, its whole lines."""
     stat = ws.files.disk.stat(path)
     if stat is None or not modes.S_ISREG(stat.mode) or TEMPORARY.fullmatch(path.name):
         return None
-    if path.suffix == ".jsonl" and path.parent in (ws.paths.root, ws.paths.state):  # such a file only grows
-        return FileVersion(_whole_lines(ws.files.disk.read(path)), stat)
-    return ws.files.read_stable(path)
-
-
-def _whole_lines(data: bytes) -> bytes:
-    return data[: data.rfind(b"\n") + 1]
+    if path.suffix == ".jsonl" and path.parent in (ws.paths.root, ws.paths.state):
+        data = ws.files.disk.read(path)
+        return FileVersion(data[: data.rfind(b"\n") + 1], stat)
+    return ws.files.read_stable(path, *wait_s)
 
 
 # ── each night ───────────────────────────────────────────────────────────────
@@ -252,11 +236,8 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
 
     BadBackup if the file is no backup or was changed; BadConfig and NewerFormat as for opening a workspace.
     """
-    files = Files(RealDisk())
-    with _opened(file) as backup, _unpacked(backup, files, None) as folder:
-        paths = WorkspacePaths(folder)
-        config = read_config(files, paths, environ)
-        ws = Workspace(folder, config, files, Events(paths.log, clock, config.log), environ)
+    with _opened(file) as backup, _unpacked(backup, Files(RealDisk()), None) as folder:
+        ws = open_workspace(folder, environ, clock)
         return backup.contents, fsck(ws), ws
 
 

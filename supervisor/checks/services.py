@@ -19,7 +19,7 @@ from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.disk import read_outside
 from ..storage.texts import Text, msgid
 from .check import Faults, Look, bad, odd
-from .units import installed
+from .systemd import installed
 
 #: For how long a hook that was out of time is told, and a nightly backup that failed: the next night has its own.
 _DAY: Final = timedelta(days=1)

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,20 +18,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from recalld.supervisor.checks import systemd
-from recalld.supervisor.checks.systemd import check_manager, install, installation, restart, state_of, uninstall
-from recalld.supervisor.checks.units import (
-    AGAIN,
-    BACKUP,
-    BACKUP_TIMER,
-    FSCK,
-    SERVICE,
-    TEMPLATES,
-    TIMER,
-    Installation,
-    installed,
-    parse_unit,
-    unit_folder,
-)
+from recalld.supervisor.checks.systemd import AGAIN, BACKUP, BACKUP_TIMER, FSCK, SERVICE, TEMPLATES, TIMER, Installation
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import run_command
 from recalld.supervisor.interfaces.cli.service import check_key
@@ -80,7 +67,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def test_install_writes_the_units_and_starts_them(machine):
-    install(HERE)
+    systemd.install(HERE)
     assert machine.tree() == HERE.units()
     assert [verb for verb in machine.verbs() if verb != "show"] == ["enable", "daemon-reload", "reset-failed", "restart"]
     assert {path.stat().st_mode & 0o777 for path in machine.folder.iterdir()} == {0o644}
@@ -91,7 +78,7 @@ def test_install_leaves_a_unit_alone_that_it_did_not_make(machine, theirs):
     machine.folder.mkdir(parents=True)
     (machine.folder / SERVICE).write_bytes(theirs)
     with pytest.raises(ForeignUnit):
-        install(HERE)
+        systemd.install(HERE)
     assert machine.tree() == {SERVICE: theirs}
     assert machine.called == []
 
@@ -101,7 +88,7 @@ def test_install_of_a_service_that_does_not_start_says_why(machine):
     machine.properties |= failed("78")
     say("recall.meaning: 'x' is not allowed, give a number from 0 to 10")
     with pytest.raises(NoService, match=r"recall.meaning: 'x' is not allowed, give a number from 0 to 10; `recalld doctor`"):
-        install(HERE)
+        systemd.install(HERE)
     assert machine.tree() == HERE.units()
 
 
@@ -110,53 +97,53 @@ def test_install_leaves_what_is_no_unit_alone(machine, kind):
     machine.folder.mkdir(parents=True)
     OTHERS[kind](machine.folder / SERVICE)
     with pytest.raises(ForeignUnit):
-        install(HERE)
+        systemd.install(HERE)
     with pytest.raises(ForeignUnit):
-        uninstall(BARE)
+        systemd.installation(BARE)
 
 
 def test_install_without_the_backups_of_before_removes_their_units(machine):
     with_backups = replace(HERE, backups=Path("/mnt/usb"))
-    install(with_backups)
+    systemd.install(with_backups)
     assert machine.tree() == with_backups.units()
-    assert state_of(installation(BARE))["nightlyBackup"] == "active"
+    assert systemd.state_of(systemd.installation(BARE))["nightlyBackup"] == "active"
     machine.called.clear()
-    install(HERE)
+    systemd.install(HERE)
     assert machine.tree() == HERE.units()
     assert ["systemctl", "--user", "--no-pager", "disable", "--now", BACKUP, BACKUP_TIMER] in machine.called
-    assert state_of(installation(BARE))["nightlyBackup"] == "none"
+    assert systemd.state_of(systemd.installation(BARE))["nightlyBackup"] == "none"
 
 
 def test_check_says_what_is_missing_of_systemd(machine, monkeypatch):
-    check_manager(HERE)
+    systemd.check_manager(HERE)
     machine.refuses["show"] = "Failed to connect to bus"
     with pytest.raises(NoService, match="no session of systemd"):
-        check_manager(HERE)
+        systemd.check_manager(HERE)
     monkeypatch.setattr(systemd, "BOOTED", machine.folder / "run")
     with pytest.raises(NoService, match="systemd does not run here"):
-        check_manager(HERE)
+        systemd.check_manager(HERE)
 
 
 def test_check_wants_root_for_units_of_the_system(machine, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(NoPermission, match="with `sudo`"):
-        check_manager(replace(HERE, user="alice"))
+        systemd.check_manager(replace(HERE, user="alice"))
 
 
 def test_restart_starts_the_service_that_is_installed(machine):
     with pytest.raises(NoUnit):
-        installation(BARE)
-    install(HERE)
-    assert installation(BARE) == HERE
+        systemd.installation(BARE)
+    systemd.install(HERE)
+    assert systemd.installation(BARE) == HERE
     machine.called.clear()
-    restart(HERE)
+    systemd.restart(HERE)
     assert machine.verbs() == ["daemon-reload", "reset-failed", "restart"]
 
 
 def test_restart_lets_the_same_trouble_be_reported_again(machine):
     HERE.alarm.mkdir(parents=True)
     (HERE.alarm / "told").write_text("recalld.service is down\n")
-    install(HERE)
+    systemd.install(HERE)
     assert not (HERE.alarm / "told").exists()
 
 
@@ -182,42 +169,42 @@ def say(sentence: str) -> None:
     ],
 )
 def test_state_of_says_why_the_service_is_down(machine, properties, sentence, down):
-    install(HERE)
+    systemd.install(HERE)
     machine.properties = {"Result": "success", **properties}
     say(sentence)
-    found = state_of(installation(BARE))
+    found = systemd.state_of(systemd.installation(BARE))
     assert (found["unit"], found["workspace"], found["down"]) == (SERVICE, str(HERE.workspace), down)
     assert found["retries"] == ("SubState" in properties)
 
 
 def test_state_of_tells_apart_the_units_that_it_reads_at_once(machine):
-    install(replace(HERE, backups=Path("/mnt/usb")))
+    systemd.install(replace(HERE, backups=Path("/mnt/usb")))
     machine.others = {SERVICE: failed("78"), AGAIN: {"ActiveState": "active"}, TIMER: {"ActiveState": "inactive"}}
-    found = state_of(installation(BARE))
+    found = systemd.state_of(systemd.installation(BARE))
     keys = ("state", "retries", "nightlyFsck", "nightlyBackup")
     assert [found[key] for key in keys] == ["failed", True, "inactive", "active"]
     machine.others = {FSCK: {"Result": "exit-code"}, AGAIN: {"ActiveState": "inactive"}, BACKUP: {"Result": "timeout"}}
-    found = state_of(installation(BARE))
+    found = systemd.state_of(systemd.installation(BARE))
     assert [found[key] for key in keys] == ["active", False, "failed", "failed"]
 
 
 def test_services_of_two_workspaces_are_apart(machine):
     work = Installation(Path("/home/我/工作"), name="work")
     for service in (HERE, work):
-        install(service)
+        systemd.install(service)
     assert machine.tree() == {**HERE.units(), **work.units()}
-    assert state_of(work)["workspace"] == "/home/我/工作"
-    assert uninstall(BARE) == HERE
+    assert systemd.state_of(work)["workspace"] == "/home/我/工作"
+    systemd.uninstall(HERE)
     assert machine.tree() == work.units()
     with pytest.raises(NoUnit):
-        uninstall(BARE)
-    assert installation(Installation(Path(), name="work")) == work
+        systemd.installation(BARE)
+    assert systemd.installation(Installation(Path(), name="work")) == work
 
 
 def test_service_uninstall_names_what_is_left(machine, capsys):
     edited = machine.folder / f"{SERVICE}.d"
     for left in ([], [edited]):
-        install(HERE)
+        systemd.install(HERE)
         for place in left:
             place.mkdir()
         assert run_command(Call(["service", "uninstall", "--json"], {"LANG": "C"})) == 0
@@ -227,7 +214,7 @@ def test_service_uninstall_names_what_is_left(machine, capsys):
 
 @pytest.mark.parametrize("names", [["trouble.sh", "said"], ["trouble.sh", "history.json"]])
 def test_service_uninstall_deletes_its_alarm_and_no_memory_beside_it(machine, names):
-    install(HERE)
+    systemd.install(HERE)
     HERE.alarm.mkdir(parents=True)
     for name in names:
         (HERE.alarm / name).write_text("花生")
@@ -246,6 +233,18 @@ ROOT = Path(__file__).parents[2]
 KEY = Path("/home/我/50% key")
 
 
+@pytest.fixture
+def parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Installation | None]:
+    """What is read of these bytes as a unit of the system."""
+    monkeypatch.setattr(systemd, "SYSTEM_FOLDER", tmp_path)
+
+    def parsed(data: bytes, name: str = SERVICE) -> Installation | None:
+        (tmp_path / name).write_bytes(data)
+        return systemd.read_unit(tmp_path / name)
+
+    return parsed
+
+
 def text_of(installation: Installation, template: str) -> str:
     return installation.units()[installation.unit(template)].decode()
 
@@ -256,12 +255,12 @@ def values(text: str, name: str) -> list[str]:
 
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
-    folder = unit_folder({"XDG_CONFIG_HOME": str(tmp_path)})
+    folder = systemd.unit_folder({"XDG_CONFIG_HOME": str(tmp_path)})
     folder.mkdir(parents=True)
     return folder
 
 
-def test_units_of_backups_are_there_where_they_are_asked_for(tmp_path):
+def test_units_of_backups_are_there_where_they_are_asked_for(parsed, tmp_path):
     wanted = Installation(Path("/w"), "alice", backups=tmp_path / "备份 100%", keep=14)
     assert set(wanted.units()) - set(Installation(Path("/w"), "alice").units()) == {
         "recalld-backup@alice.service",
@@ -271,7 +270,7 @@ def test_units_of_backups_are_there_where_they_are_asked_for(tmp_path):
     assert values(text, "ExecStart")[0].endswith(f' -w /w backup nightly "{tmp_path}/备份 100%%" --keep 14')
     assert values(text, "ReadWritePaths") == ['-"/w"', f'-"{tmp_path}/备份 100%%"']
     assert values(text, "OnFailure") == ["recalld-fsck@alice.service"]
-    assert parse_unit(wanted.units()["recalld@alice.service"], "alice") == wanted
+    assert parsed(wanted.units()["recalld@alice.service"], "recalld@alice.service") == wanted
     assert "recalld-backup@alice.timer" in wanted.started
 
 
@@ -300,12 +299,12 @@ def test_service_says_what_the_supervisor_promises(user):
     assert values(text, "WantedBy") == ["multi-user.target" if user else "default.target"]
 
 
-def test_key_is_a_credential_and_never_a_variable():
+def test_key_is_a_credential_and_never_a_variable(parsed):
     text = text_of(Installation(Path("/w"), "alice", KEY), SERVICE)
     assert values(text, "LoadCredential") == ["recalld-api-key:/home/我/50%% key"]
     assert [line for line in values(text, "Environment") if "key" in line.lower()] == []
-    assert parse_unit(text.encode()).key == KEY
-    assert parse_unit(text_of(Installation(Path("/w")), SERVICE).encode()).key is None
+    assert parsed(text.encode()).key == KEY
+    assert parsed(text_of(Installation(Path("/w")), SERVICE).encode()).key is None
 
 
 @pytest.mark.parametrize(("mode", "refused"), [(0o600, False), (0o400, False), (0o640, True), (0o644, True), (0o604, True)])
@@ -317,25 +316,25 @@ def test_check_key_refuses_a_file_that_others_can_read(tmp_path, mode, refused):
         check_key(key)
 
 
-def test_unit_tells_what_was_installed():
+def test_unit_tells_what_was_installed(parsed):
     wanted = Installation(Path("/home/我/记忆 100%"), "alice", KEY, "/opt/环境/bin/python3", name="work")
-    assert parse_unit(wanted.units()["recalld@alice:work.service"], "alice") == wanted
-    assert parse_unit(b"[Unit]\n") is None
+    assert parsed(wanted.units()["recalld@alice:work.service"], "recalld@alice:work.service") == wanted
+    assert parsed(b"[Unit]\n") is None
 
 
-def test_unit_of_0_26_is_one_of_this_version():
+def test_unit_of_0_26_is_one_of_this_version(parsed):
     """Its head said which version had made it, had a digest of the rest, and a limit of its memory."""
     wanted = Installation(Path("/w"), python="/opt/recalld/bin/python3", name="work")
     head = b'{"recalld": "0.26.0", "sha256": "0123", "memoryMax": "400M", "python"'
     unit = wanted.units()["recalld@work.service"].replace(b'{"python"', head, 1)
-    assert parse_unit(unit) == wanted
+    assert parsed(unit) == wanted
     assert values(unit.decode(), "ExecStart") == ["/opt/recalld/bin/python3 -P -m recalld -w /w run"]
 
 
 @pytest.mark.parametrize("made", ["", "Made with: {", '# Made with: {"keep": 7}'])
-def test_unit_whose_head_is_broken_is_somebody_else_s(made):
+def test_unit_whose_head_is_broken_is_somebody_else_s(parsed, made):
     mark = Installation(Path("/w")).units()[SERVICE].partition(b"\n")[0].decode()
-    assert parse_unit(f'{mark}\n# The workspace: "/w"\n{made}\n[Unit]\n'.encode()) is None
+    assert parsed(f'{mark}\n# The workspace: "/w"\n{made}\n[Unit]\n'.encode()) is None
 
 
 @pytest.mark.parametrize("said", ["/w\\u0000", "/w\\ud800", "/w\\n"])
@@ -345,14 +344,14 @@ def test_unit_that_another_user_wrote_breaks_no_reader(units, tmp_path, said):
     huge = made.replace("{", '{"keep": 1e999, "backups": "/b", ', 1)
     for workspace, other in ((said, made), ("/w", "# Made with: " + "[" * 100_000), ("/w", huge)):
         (units / SERVICE).write_text(f'{first}\n# The workspace: "{workspace}"\n{other}\n[Unit]\n', encoding="utf-8")
-        assert installed(Path("/w"), {"XDG_CONFIG_HOME": str(tmp_path)}) == {}
+        assert systemd.installed(Path("/w"), {"XDG_CONFIG_HOME": str(tmp_path)}) == {}
 
 
 @pytest.mark.parametrize("kind", sorted({*OTHERS} - {"a link to a file", "an empty file", "a foreign file"}))
 def test_services_are_looked_for_in_regular_files_of_a_unit_s_size(units, tmp_path, kind):
     """A pipe in a user's folder of units hung `status`, and a link to /dev/zero took all memory of the machine."""
     OTHERS[kind](units / SERVICE)
-    assert installed(Path("/w"), {"XDG_CONFIG_HOME": str(tmp_path)}) == {}
+    assert systemd.installed(Path("/w"), {"XDG_CONFIG_HOME": str(tmp_path)}) == {}
 
 
 #: The option that is refused, its field, and values that no unit can hold.

@@ -12,8 +12,8 @@ import pytest
 
 from recalld.supervisor.checks import machine, memory, model, services
 from recalld.supervisor.checks.check import Look
+from recalld.supervisor.checks.systemd import Installation
 from recalld.supervisor.checks.table import TABLE, account, examine, verdict
-from recalld.supervisor.checks.units import Installation
 from recalld.supervisor.events import Events
 from recalld.supervisor.host.last_night import LastBackup, keep_last
 from recalld.supervisor.protocol.config_keys import Log

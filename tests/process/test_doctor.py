@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.checks.units import SERVICE, TIMER, Installation
+from recalld.supervisor.checks.systemd import SERVICE, TIMER, Installation
 from recalld.supervisor.interfaces.locate import at_socket
 from tests.llm.server import ACTS, Server
 from tests.process.command import Command, ended

@@ -10,13 +10,13 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
-from ...checks.systemd import check_manager, install, installation, lingers, restart, state_of, systemctl, uninstall
-from ...checks.units import SERVICE, TEMPLATES, Installation
+from ...checks import systemd
+from ...checks.systemd import SERVICE, TEMPLATES, Installation
 from ...host.service import down
 from ...protocol.config import check_made
 from ...protocol.paths import WorkspacePaths
 from ...storage.disk import RealDisk
-from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoUnit, why_refused
+from ...storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, NoPermission, NoUnit, why_refused
 from ...storage.texts import Text
 from .call import Call
 from .parser import Option, command
@@ -43,9 +43,8 @@ def service_install(
     if not dry_run:
         check_made(root)
     before = Installation(root, system, name=name)
-    with suppress(NoUnit, ForeignUnit):
-        if (present := installation(before)).workspace == root:
-            before = present
+    with suppress(NoUnit):
+        before = systemd.installation(before)
     wanted = replace(
         before,
         python=sys.executable,
@@ -58,11 +57,11 @@ def service_install(
     if dry_run:
         _show_units(call, wanted)
         return
-    check_manager(wanted)
+    systemd.check_manager(wanted)
     call.opened(root)
     _check(wanted)
-    install(wanted)
-    unit, goes_on = wanted.unit(SERVICE), lingers(system or pwd.getpwuid(os.getuid()).pw_name)
+    systemd.install(wanted)
+    unit, goes_on = wanted.unit(SERVICE), systemd.lingers(system or pwd.getpwuid(os.getuid()).pw_name)
     status = f"recalld service status{wanted.options}"
     sentences = [
         Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)
@@ -74,8 +73,8 @@ def service_install(
 
 def _show_units(call: Call, wanted: Installation) -> None:
     texts = {str(wanted.folder / name): data.decode() for name, data in wanted.units().items()}
-    started = (systemctl(wanted, verb, *wanted.started) for verb in ("enable", "restart"))
-    commands = [systemctl(wanted, "daemon-reload"), *started]
+    started = (systemd.systemctl(wanted, verb, *wanted.started) for verb in ("enable", "restart"))
+    commands = [systemd.systemctl(wanted, "daemon-reload"), *started]
     call.answer(
         {"units": texts, "commands": commands},
         [*(f"# {path}\n{text}" for path, text in texts.items()), *map(" ".join, commands)],
@@ -87,7 +86,7 @@ def service_restart(call: Call, system: System = "", name: Name = "") -> None:
     """Restart the service, for example after an update of recalld, and return when it is ready."""
     what = _installed(system, name)
     _check(what)
-    restart(what)
+    systemd.restart(what)
     unit = what.unit(SERVICE)
     call.answer({"unit": unit}, Text("{unit} was started again, and is ready.", unit=unit))
 
@@ -96,7 +95,7 @@ def service_restart(call: Call, system: System = "", name: Name = "") -> None:
 def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
     """Stop the service and remove its units; the memory stays."""
     what = _installed(system, name)
-    uninstall(what)
+    systemd.uninstall(what)
     left = [str(path) for template in TEMPLATES if (path := what.folder / f"{what.unit(template)}.d").exists()]
     sentences = [Text("the service is gone; the memory is still in {path}.", path=what.workspace)]
     if left:
@@ -108,7 +107,7 @@ def service_uninstall(call: Call, system: System = "", name: Name = "") -> None:
 def service_status(call: Call, system: System = "", name: Name = "") -> int:
     """Show whether the service runs and, if it does not, why; 65 then."""
     what = _installed(system, name, reads=True)
-    facts = state_of(what)
+    facts = systemd.state_of(what)
     call.answer(facts, {key: value for key, value in facts.items() if key not in ("down", "retries")})
     wrong = []
     if facts["down"]:
@@ -129,8 +128,8 @@ def _installed(system: str, name: str, *, reads: bool = False) -> Installation:
     """Return the service that is meant; who only *reads* need not be root for one of the system."""
     named = Installation(Path(), system, name=name)
     if not (system and reads):
-        check_manager(named)
-    return installation(named)
+        systemd.check_manager(named)
+    return systemd.installation(named)
 
 
 def _root(call: Call, user: str) -> Path:
@@ -164,7 +163,7 @@ def _check(wanted: Installation) -> None:
         check_key(wanted.key)
     if wanted.backups:
         check_folder(root, wanted.backups, "--backup-to")
-    is_down = state_of(wanted)["state"] in ("inactive", "failed", "")
+    is_down = systemd.state_of(wanted)["state"] in ("inactive", "failed", "")
     if is_down and RealDisk().is_locked(WorkspacePaths(root).supervisor_lock):
         raise AlreadyRuns(root)
 
