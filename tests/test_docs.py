@@ -18,13 +18,15 @@ from recalld.supervisor import events
 from recalld.supervisor.archive.journal import SeenJournal
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.fsck import fsck
-from recalld.supervisor.checks.status import plan, status
+from recalld.supervisor.checks.status import status
 from recalld.supervisor.events import EVENTS
 from recalld.supervisor.host.round import intake
 from recalld.supervisor.interfaces.cli import main
 from recalld.supervisor.interfaces.cli.main import COMMAND_LINE
 from recalld.supervisor.interfaces.cli.parser import Command, Group
 from recalld.supervisor.interfaces.output import wire
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.upkeep import plan
 from recalld.supervisor.protocol.config import RETIRED, Config, make_workspace
 from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, read_head, render_dated
 from recalld.supervisor.protocol.message import Message, parse_history, render_history
@@ -132,8 +134,8 @@ def test_docs_show_only_existing_commands_and_options(page):
 def test_cli_docs_describe_every_key_of_status_plan_and_fsck(ws):
     ws.files.create(ws.paths.drop_box / "a.json", example("drop"))
     intake(ws, NOW)
-    found = status(Look(ws, NOW, {}))
-    printed = {*found, *found["history"], *found["queue"], *found["today"], *plan(ws, NOW), *plan(ws, NOW)["dated"][0]}
+    found, planned = status(Look(ws, NOW)), perform(plan, ws, {}, Caller(clock=lambda: NOW))
+    printed = {*found, *found["history"], *found["queue"], *found["today"], *planned, *planned["dated"][0]}
     assert {key for key in (*printed, *wire(asdict(fsck(ws)))) if f"`{key}`" not in CLI} == set()
 
 

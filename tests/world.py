@@ -26,9 +26,9 @@ from zoneinfo import ZoneInfo
 from recalld.supervisor.archive.append import append
 from recalld.supervisor.archive.intake import restore_history, unwritten
 from recalld.supervisor.archive.run import Due
-from recalld.supervisor.checks import status
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.fsck import Ledger, Repairs, accept, fsck, repair
+from recalld.supervisor.checks.fsck import Ledger, Repairs, fsck, repair
+from recalld.supervisor.checks.status import status
 from recalld.supervisor.checks.table import report_faults, verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.build import Injection
@@ -51,6 +51,8 @@ from recalld.supervisor.host.round import (
     why_due,
 )
 from recalld.supervisor.index.manifest import Changes
+from recalld.supervisor.operations.operation import Caller, perform
+from recalld.supervisor.operations.upkeep import accept, plan
 from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.config_keys import Log, Recall
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
@@ -521,14 +523,14 @@ class World:
     # ── checking ─────────────────────────────────────────────────────────────
 
     def status(self) -> dict[str, Any]:
-        return status.status(self.look())
+        return status(self.look())
 
     def report(self, **more: Any) -> tuple[Ledger, list[str]]:
         """What the timer runs each night."""
         return report_faults(self.ws, self.clock(), **more)
 
     def plan(self) -> dict[str, Any]:
-        return status.plan(self.ws, self.clock())
+        return perform(plan, self.ws, {}, Caller(clock=self.clock))
 
     def provider_state(self) -> Any:
         return provider_state(self.ws.task_queue)
@@ -538,7 +540,7 @@ class World:
 
     def look(self) -> Look:
         """A look of `status`, `doctor` or `fsck` at the workspace."""
-        return Look(self.ws, self.clock(), {})
+        return Look(self.ws, self.clock())
 
     def verdict(self) -> tuple[list[str], bool]:
         """The first lines of `status`, and whether all is well."""
@@ -548,7 +550,7 @@ class World:
         return repair(self.ws, self.clock())
 
     def accept(self, name: str) -> int:
-        return accept(self.ws, name)
+        return perform(accept, self.ws, {"file": Path(name)}, Caller(clock=self.clock))
 
     # ── running ──────────────────────────────────────────────────────────────
 

@@ -26,7 +26,7 @@ from ..protocol.message import History, InvalidEntry, Message, is_role, read_mes
 from ..protocol.paths import WorkspacePaths, is_unfinished
 from ..storage.clock import to_wire, why_not_said_at
 from ..storage.disk import Stat
-from ..storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
+from ..storage.errors import BadFile, BadRequest, Busy, Conflict, SupervisorError, as_supervisor_error, from_os_error
 from ..storage.files import Files, FileVersion, digest_of
 from ..storage.keeping import keep_by_content
 from ..storage.lenient_json import parse_json, render_json
@@ -93,6 +93,20 @@ class DropBox:
             if stat and modes.S_ISREG(stat.mode) and not (name.lower().endswith(".json") or is_unfinished(name)):
                 yield self._folder / name, stat
 
+    def read(self) -> tuple[list[Message], dict[Path, str]]:
+        """Return the messages of the files, which stay where they are, and why others can't be read."""
+        messages, why = list[Message](), dict[Path, str]()
+        for path in self.finished():
+            try:
+                version = self._files.read_stable(path)
+                messages += self.parse(path, version) if version else []
+            except ValueError as error:
+                why[path] = error.args[0]
+            except (SupervisorError, OSError) as error:
+                refused = as_supervisor_error(error, "intake", path)
+                why[path] = getattr(refused, "why", refused.sentence)
+        return messages, why
+
     def parse(self, path: Path, version: FileVersion) -> list[Message]:
         """Return the messages of a file: one object, or an array of them; ValueError when it is neither."""
         raw, name, time_ns = parse_json(version.data), os.fsencode(_given_name(path.name)), version.stat.mtime_ns
@@ -136,6 +150,7 @@ class Stores(Protocol):
 
     config: Config
     files: Files
+    paths: WorkspacePaths
     events: Events
     history: HistoryStore
     journal: SeenJournal

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..protocol.attachments import digest_in_name, holds, joined, separated
+from ..protocol.dated_file import Block
 from ..protocol.message import History, Message, parse_history, read_message, render_history
 from ..protocol.paths import WorkspacePaths
+from ..storage.clock import to_wire
 from ..storage.disk import Stat, place_below
 from ..storage.errors import BadFile, Busy, Conflict
 from ..storage.files import Files, FileVersion
@@ -181,6 +183,12 @@ def messages_of(files: Files, path: Path, zone: tzinfo) -> Iterator[Message]:
         message = read_message(raw, zone)
         if isinstance(message, Message) and message.id and message.created_at:
             yield message
+
+
+def raw_of(block: Block) -> dict[str, Any]:
+    """Return the JSON object from which the block was made."""
+    words = {"role": block.role, block.text_field: block.text, "createdAt": to_wire(block.created_at)}
+    return {"id": block.revision_of or block.id, **words, **block.fields}
 
 
 class Attachments:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ..events import Events
+from ..protocol.attachments import attachments_of, separated
 from ..protocol.message import Archived, History, InvalidEntry, Key, Message, read_message, with_timestamp
 from ..storage.clock import local_day
 from ..storage.control import UNLIMITED, Control, ErrorCollector
@@ -22,7 +23,7 @@ from ..storage.lenient_json import recover, render_json
 from ..text.lazy_re import lazy_re
 from .append import Stores, as_stored, tell_odd_times
 from .coverage import MemoryFile
-from .history import HistoryStore
+from .history import HistoryStore, history_copies
 from .identity import add_messages, assign_ids, continues, reinsert_lost, renumbered
 from .journal import SeenJournal
 from .memory_folder import MemoryFolder
@@ -332,3 +333,20 @@ def _first_keys(history: History, journal: SeenJournal) -> dict[Key, Key]:
     """Return by the key of each message the one that the journal knows it by: a program may have given it another number."""
     first = renumbered(history, journal.known)
     return {entry.key: first.get(entry.key, entry.key) for entry in history if isinstance(entry, Message)}
+
+
+def bring_pictures_back(ws: Stores) -> tuple[str, ...]:
+    """
+    Write pictures and files again that are gone or were changed, if a copy of their message has the bytes.
+
+    A changed file is set aside first. No lock is needed: a file is only made where there is no right one.
+    """
+    messages = [message.raw for message in [*ws.journal.unwritten.values()]]
+    messages += [block.fields for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]
+    named = {name for raw in messages for name in attachments_of(raw)}
+    missing = {name for name in named if ws.attachments.read(name) is None}
+    copies = history_copies(ws.files, ws.paths, ws.config.archive.zone) if missing else ()
+    raws = {name: message.raw for message in copies for name in missing.intersection(separated(message.raw)[1])}
+    for raw in raws.values():
+        ws.attachments.keep(raw)
+    return tuple(sorted(name for name in raws if ws.attachments.read(name) is not None))

@@ -26,7 +26,7 @@ from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, day_of_name
 from ..storage.clock import Clock, to_wire
 from ..storage.disk import RealDisk, is_below
 from ..storage.errors import TEMPORARY, BadRequest, Busy, Conflict, StorageError, SupervisorError, from_os_error
-from ..storage.files import FILE_MODE, Files, FileVersion
+from ..storage.files import FILE_MODE, RETRY_PAUSES_S, Files, FileVersion
 from ..storage.texts import Text, msgid
 from ..text.foreign_text import MOST_FOLDERS
 from ..workspace import Workspace, open_workspace
@@ -66,7 +66,8 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
     if os.path.lexists(file):
         raise taken
     try:
-        _sweep_temporary(ws.files, place, now)
+        with contextlib.suppress(OSError):  # another user's file must not prevent a backup
+            ws.files.sweep(place, now=now)
         for _ in range(_TRIES - 1):
             with contextlib.suppress(Conflict, Busy):
                 return _written(ws, file, now, made_by)
@@ -84,14 +85,6 @@ def check_folder(workspace: Path, folder: Path, field: str) -> None:
         raise BadRequest(field, Text("{folder} is not there; make the folder first", folder=place))
     if is_below(folder, workspace):
         raise BadRequest(field, Text("{folder} is in the workspace; put backups elsewhere, best on another disk", folder=place))
-
-
-def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
-    stats = files.disk.stats(place).items()
-    matches = (TEMPORARY.fullmatch(name) for name, stat in stats if modes.S_ISREG(stat.mode))
-    for name in {match["name"] for match in matches if match}:
-        with contextlib.suppress(OSError):  # another user's file must not prevent a backup
-            files.sweep(place, name, now)
 
 
 def _written(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
@@ -167,7 +160,7 @@ def _read_others(ws: Workspace, folder: Path, left_out: list[str]) -> Iterator[t
             yield path, version
 
 
-def _read(ws: Workspace, path: Path, *wait_s: float) -> FileVersion | None:
+def _read(ws: Workspace, path: Path, wait_s: float = sum(RETRY_PAUSES_S)) -> FileVersion | None:
     """Return the regular file, unless it is a temporary one; of one that only grows, its whole lines."""
     stat = ws.files.disk.stat(path)
     if stat is None or not modes.S_ISREG(stat.mode) or TEMPORARY.fullmatch(path.name):
@@ -175,7 +168,7 @@ def _read(ws: Workspace, path: Path, *wait_s: float) -> FileVersion | None:
     if path.suffix == ".jsonl" and path.parent in (ws.paths.root, ws.paths.state):
         data = ws.files.disk.read(path)
         return FileVersion(data[: data.rfind(b"\n") + 1], stat)
-    return ws.files.read_stable(path, *wait_s)
+    return ws.files.read_stable(path, wait_s)
 
 
 # ── each night ───────────────────────────────────────────────────────────────
@@ -199,7 +192,8 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
             sentence = msgid("{file} is not known to this workspace; move it away, or give each workspace a folder of its own")
             raise BadRequest("folder", Text(sentence, file=file))
         keep_last(ws, done)
-        contents = check(file)
+        with _opened(file) as backup:
+            contents = backup.contents
         # a wrong clock may have made a backup of a later day, after which this one is not the last by its name
         older = [path for path in nightly_backups(ws, folder)[:-keep] if path != file]
         for path in older:
@@ -264,12 +258,6 @@ def restore(file: Path, into: Path, clean: Callable[[Path], object] | None = Non
             files.disk.sync_folder(place.parent)
         except OSError as error:
             raise from_os_error(error, error.filename or into) from error
-        return backup.contents
-
-
-def check(file: Path) -> Contents:
-    """Read the whole backup and return its own description; BadBackup if it was changed."""
-    with _opened(file) as backup:
         return backup.contents
 
 

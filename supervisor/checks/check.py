@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -71,7 +71,6 @@ class Look:
 
     ws: Workspace
     now: datetime
-    environ: Mapping[str, str]
     ask: Callable[[], str | None] = lambda: None
     version: Callable[[], str] = lambda: ""
     slow: bool = False
@@ -120,14 +119,8 @@ class Look:
     @cached_property
     def dropped(self) -> tuple[list[Message], dict[str, str]]:
         """The messages of the drop-box, which no supervisor has taken in yet, and why other files in it can't be read."""
-        messages, why = list[Message](), {}
-        for path in self.ws.drop_box.finished():
-            version = self.ws.files.read_stable(path)
-            try:
-                messages += self.ws.drop_box.parse(path, version) if version else []
-            except ValueError as error:
-                why[path.name] = error.args[0]
-        return messages, why
+        messages, why = self.ws.drop_box.read()
+        return messages, {path.name: reason for path, reason in why.items()}
 
     @cached_property
     def waiting(self) -> list[Message]:
@@ -135,11 +128,6 @@ class Look:
         waiting, file_of = unwritten(self.history, self.ws.journal), self.ws.journal.file_of
         known = {entry.id for entry in self.history if isinstance(entry, Message)}
         return waiting + [message for message in self.dropped[0] if message.id not in known and file_of(message.key) is None]
-
-    @property
-    def unseen(self) -> list[Message]:
-        """The messages that the journal does not know: no supervisor has looked at them."""
-        return [message for message in self.waiting if message.key not in self.ws.journal.unwritten]
 
     def local_time(self, time: datetime) -> str:
         """Return the time as people read it, in the time zone of the workspace."""

@@ -12,19 +12,17 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from ..archive.coverage import MemoryFile, covered
 from ..archive.deletions import Absences, Deletions
-from ..archive.history import history_copies
-from ..archive.intake import restore_history, update_journal
+from ..archive.history import history_copies, raw_of
+from ..archive.intake import bring_pictures_back, restore_history, update_journal
 from ..archive.memory_folder import MemoryFolder
 from ..forgetting.wanted import blocks_at
-from ..protocol.attachments import attachments_of, digest_in_name, separated
+from ..protocol.attachments import attachments_of, digest_in_name
 from ..protocol.dated_file import Block, DatedFile, is_broken, parse_dated
 from ..protocol.message import Archived, InvalidEntry, Key, Message, read_message
-from ..storage.clock import to_wire
-from ..storage.errors import BadRequest, SupervisorError
+from ..storage.errors import SupervisorError
 from ..storage.keeping import is_aside
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, msgid
@@ -304,44 +302,6 @@ def _homeless(ws: Workspace, aside: Iterable[Path], held: Mapping[str, Container
     return homeless - ws.journal.removed - {key for key, now in gone.removed.items() if now is None}
 
 
-def accept(ws: Workspace, name: str) -> int:
-    """
-    Record that the missing messages of a dated file are not wanted; return how many. BadRequest if none are missing.
-
-    A damaged file stays as it is: what is left of it is the person's.
-    """
-    with ws.files.lock(ws.paths.history_lock):
-        ws.journal.refresh()
-        gone = ws.deletions.absences()
-        missing = {**gone.damaged, **gone.cut, **gone.lost}.get(name)
-        if missing is None:
-            raise BadRequest(
-                "--accept",
-                Text("nothing is missing of {name}; `recalld status` names the dated files of which something is", name=name),
-            )
-        digests = {file.name: file.digest for file in ws.memory.dated() if file.name in gone.damaged}
-        ws.journal.record_accepted(missing, name, digests.get(name, ""))
-    ws.events.emit("accepted", file=name, messages=len(missing))
-    return len(missing)
-
-
-def bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
-    """
-    Write pictures and files again that are gone or were changed, if a copy of their message has the bytes.
-
-    A changed file is set aside first. No lock is needed: a file is only made where there is no right one.
-    """
-    messages = [message.raw for message in [*ws.journal.unwritten.values()]]
-    messages += [block.fields for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]
-    named = {name for raw in messages for name in attachments_of(raw)}
-    missing = {name for name in named if ws.attachments.read(name) is None}
-    copies = _copies(ws, []) if missing else ()
-    raws = {name: message.raw for message in copies for name in missing.intersection(separated(message.raw)[1])}
-    for raw in raws.values():
-        ws.attachments.keep(raw)
-    return tuple(sorted(name for name in raws if ws.attachments.read(name) is not None))
-
-
 def _copies(ws: Workspace, aside: Iterable[Path]) -> Iterator[Message]:
     yield from history_copies(ws.files, ws.paths, ws.zone)
     for path in aside:
@@ -353,9 +313,3 @@ def _copies(ws: Workspace, aside: Iterable[Path]) -> Iterator[Message]:
             message = read_message(raw_of(block), ws.zone)
             if isinstance(message, Message):
                 yield message
-
-
-def raw_of(block: Block) -> dict[str, Any]:
-    """Return the JSON object from which the block was made."""
-    words = {"role": block.role, block.text_field: block.text, "createdAt": to_wire(block.created_at)}
-    return {"id": block.revision_of or block.id, **words, **block.fields}

@@ -45,23 +45,17 @@ _LASTING: Final = {
 
 def rights(look: Look) -> Faults:
     """
-    Yield a folder into which nothing new can be written.
+    Yield the files of another user, those that this user may not use, and those that all users may read.
 
-    A slow look finds the files of another user, those that this user may not use, and those that all users may read.
+    A quick look sees the folders alone in which files are made, for their owner.
     """
     ws, root = look.ws, look.ws.paths.root
     top, here = os.stat(root), quote(str(root))
     wanted = os.R_OK if ws.files.disk.is_read_only(root) else os.R_OK | os.W_OK  # the check `disk` reports it
-    for folder in (root, ws.paths.memory, ws.paths.state) if top.st_uid == os.geteuid() else ():
-        if folder.is_dir() and not os.access(folder, wanted | os.X_OK):
-            yield bad(
-                "nothing can be written into {name} by this user, so no dated file is made; `{command}` lets its owner.",
-                name="." if folder == root else ws.paths.relative(folder),
-                command=f"chmod -R u+rwX {here}",
-            )
-            return
+    folders = (root, ws.paths.memory, ws.paths.state) if top.st_uid == os.geteuid() else ()
+    quick = ((folder, os.stat(folder)) for folder in folders if os.path.isdir(folder))
     foreign, closed, open_to_all, is_open = list[str](), list[str](), list[str](), top.st_mode & modes.S_IXOTH
-    for path, stat in walk(root) if look.slow else ():
+    for path, stat in walk(root) if look.slow else quick:
         name = "." if path == root else ws.paths.relative(path)
         if stat.st_uid != top.st_uid:
             foreign.append(name)
@@ -92,7 +86,7 @@ def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
             path = Path(folder) / name
             if path == root / LOST_AND_FOUND:
                 continue
-            with contextlib.suppress(FileNotFoundError):  # a task or a temporary file may have gone since
+            with contextlib.suppress(FileNotFoundError, PermissionError):  # it may have gone since; `rights` has its folder
                 yield path, os.lstat(path)
 
 

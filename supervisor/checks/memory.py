@@ -1,4 +1,4 @@
-"""The checks of the memory itself: what comes in (history.json, inbox.json, the drop-box), its files, and its index."""
+"""The checks of the memory itself: what comes in (history.json, inbox.json, the drop-box), its files, index and summaries."""
 
 import os
 import stat as modes
@@ -12,12 +12,15 @@ from typing import Final
 from ..archive.history import history_copies
 from ..archive.quarantine import Unread
 from ..host.last_night import LastFsck, read_last_fsck
-from ..protocol.inbox import count_unread
+from ..protocol.inbox import count_unread, parse_inbox
+from ..protocol.llm import model_of
 from ..protocol.message import InvalidEntry, Message
 from ..protocol.paths import is_unfinished
-from ..storage.errors import Busy, SupervisorError
+from ..replies.failures import FailedInputs
+from ..storage.errors import BadConfig, Busy, SupervisorError
 from ..storage.lenient_json import not_utf8
 from ..storage.texts import Text, msgid
+from ..summaries.llm_state import configured_state, provider_state, why_failed
 from ..text.foreign_text import encoding_of, printable
 from .check import Faults, Look, bad, odd
 from .machine import walk
@@ -79,10 +82,18 @@ def forgetting(look: Look) -> Faults:
 
 
 def inbox(look: Look) -> Faults:
-    """Yield that inbox.json is no JSON, so that nothing in it is read, or what in it is no input."""
-    version = look.ws.files.read_stable(look.ws.paths.inbox)
+    """Yield what of inbox.json is not read, and which inputs have no answer."""
+    ws = look.ws
+    version, answers = ws.files.read_stable(ws.paths.inbox), ws.config.turns.reply != "off"
+    if answers and (names := FailedInputs(ws.task_queue).set_aside()):
+        yield bad(
+            "inputs that got no answer that can be used: {count}, kept in {file}; ask again with another id, or delete the file and put the input back.",
+            count=len(names),
+            file=f"worker/failed/{names[0]}.json",
+        )
+    data = version.data if version else b"[]"
     try:
-        count = count_unread(version.data if version else b"[]", look.ws.zone)
+        count, times = count_unread(data, ws.zone), [message.created_at for message in parse_inbox(data, ws.zone)]
     except ValueError:
         yield bad("inbox.json is no JSON, so what waits in it is not read; mend the file, or delete it.")
         return
@@ -90,6 +101,12 @@ def inbox(look: Look) -> Faults:
         yield bad(
             "entries of inbox.json without words are answered by nobody ({count}); give them a `text`, or delete them.",
             count=count,
+        )
+    if late := [at for at in times if answers and at and look.now - at > ws.config.llm.timeout]:
+        yield bad(
+            "inputs in inbox.json that wait for an answer: {count}, the first since {time}.",
+            count=len(late),
+            time=look.local_time(min(late)),
         )
 
 
@@ -232,3 +249,66 @@ def index(look: Look) -> Faults:
     may_open = os.access(look.ws.paths.state, os.W_OK | os.X_OK)  # else the search engine can't
     if may_open and (why := look.ws.index.inventory().damage):
         yield bad("the index can't be read: {why}; `recalld index rebuild` makes it again.", why=why)
+
+
+# ── the summaries, and the model that writes them ────────────────────────────
+
+
+def paused(look: Look) -> Faults:
+    """Yield why the configured model writes no summaries, or can't write one of them."""
+    ws = look.ws
+    if not ws.extracting:
+        yield from _refusals(look)
+    failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
+    for group, failure in sorted(failing.items(), reverse=True)[:1]:
+        yield bad(
+            "the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more.",
+            label=group.partition("-")[2],
+            why=why_failed(failure.reason),
+        )
+
+
+def _refusals(look: Look) -> Faults:
+    ws, llm = look.ws, look.ws.config.llm
+    try:
+        model_of(llm)
+    except BadConfig as error:
+        yield bad("no model writes summaries: {why}; `recalld model test` asks it then.", why=error.why)
+    provider = configured_state(ws.task_queue, ws.endpoint)
+    if provider.next_at and provider.next_at > look.now:
+        yield bad(
+            "no model writes summaries until {time}: {why}; `recalld model test` asks it now.",
+            time=look.local_time(provider.next_at),
+            why=provider.reason,
+        )
+    account = provider_state(ws.task_queue).answers.get(llm.model)
+    if account and account.is_worse:
+        yield odd(
+            "of the last answers of {model} ({of}) most were refused ({refused}), and extracts stand in their place: `recalld status --all` says why. A larger model, or none, serves you better.",
+            model=llm.model,
+            refused=account.recent.count("r"),
+            of=len(account.recent),
+        )
+
+
+def tasks(look: Look) -> Faults:
+    """Yield the first summary that waits after a failure."""
+    ws = look.ws
+    failing = [(group, f) for group, f in sorted(ws.failures().items()) if f.attempts < ws.config.archive.max_attempts]
+    for group, failure in failing[:1]:
+        yield odd(
+            "summaries wait after a failure ({count}), the first is {label}, since {since}: {why}; it is tried again at {time}, `recalld summary redo {label}` tries now.",
+            count=len(failing),
+            label=group.partition("-")[2],
+            since=look.local_time(failure.failed_at),
+            why=why_failed(failure.reason),
+            time=look.local_time(failure.next_at),
+        )
+
+
+def meaning(look: Look) -> Faults:
+    """Yield why memories are found by their words alone, where a supervisor may find them by meaning too."""
+    from ..recall.embedders import model_fault  # `status` does not need it
+
+    if why := model_fault(look.ws.config, is_loaded=look.is_running):
+        yield bad("{why}.", why=why)

@@ -46,7 +46,7 @@ def last_night(look: Look) -> Faults:
 
 def units(look: Look) -> Faults:
     """Yield a fault of each service of the workspace: its Python is gone, a unit is another, or no supervisor runs."""
-    for path, what in installed(look.ws.paths.root, look.environ).items():
+    for path, what in installed(look.ws.paths.root).items():
         if _is_gone(what.python):
             yield bad(
                 "{unit} starts {python}, which is not there; `{command}` makes it for this recalld.",
@@ -144,7 +144,7 @@ def supervisor(look: Look) -> Faults:
     if runs is None or runs == look.version():
         return
     mend = Text("stop it, and start it again with `recalld run`")
-    for what in installed(look.ws.paths.root, look.environ).values():
+    for what in installed(look.ws.paths.root).values():
         mend = Text("`{command}` starts it again", command=f"recalld service restart{what.options}")
     yield bad(
         "the supervisor is {old}, and {new} is installed; {mend}.",

@@ -1,29 +1,18 @@
-"""The answers of `recalld status`, also with --plan: the state of the workspace, and what the next run would do."""
+"""The answer of `recalld status`: the state of the workspace."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days, memory_file
-from ..archive.memory_folder import MemoryFolder
-from ..archive.plan import DayFile, plan_days, without_open_questions
-from ..archive.run import next_run, taken_names, why_due
+from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
+from ..archive.run import next_run
 from ..host.last_night import read_last_backup, read_last_fsck
-from ..protocol.dated_file import DatedFile, parse_dated, render_dated
-from ..protocol.message import Archived, Failure, InvalidEntry, Message
+from ..protocol.message import Archived, InvalidEntry, Message
 from ..protocol.paths import Period
 from ..storage.clock import to_wire
-from ..summaries.llm_state import (
-    BYTES_PER_TOKEN,
-    calls_needed,
-    calls_today,
-    configured_state,
-    left_as_they_are,
-    provider_state,
-    summary_writer,
-)
-from ..summaries.schedule import ProviderState, SummaryJob, due_summaries, files_by_period, is_due, not_pruned
+from ..summaries.llm_state import calls_today, configured_state, left_as_they_are, provider_state
+from ..summaries.schedule import ProviderState, files_by_period
 from ..workspace import Workspace
 from .check import Look
 
@@ -66,7 +55,7 @@ def status(look: Look) -> dict[str, Any]:
         if backup and (backup.file or backup.failed)
         else None,
         "lastRun": to_wire(last_run) if last_run else None,
-        "nextRun": _next_run(look),
+        "nextRun": next_run_of(look),
         "trouble": look.no_history.sentence if look.no_history else None,
     }
 
@@ -83,81 +72,8 @@ def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingS
     }
 
 
-class _Filed(MemoryFolder):
-    """The memory as it will be once these *days* are filed."""
-
-    def __init__(self, ws: Workspace, days: Sequence[DayFile], now: datetime) -> None:
-        super().__init__(ws.files, ws.paths)
-        zone = ws.config.archive.timezone
-        self._planned = {day.name: render_dated(day.day, zone, ws.zone, now, day.blocks, ws.config.language) for day in days}
-        paths = [(day.day, self.path_of(day.name)) for day in days]
-        self._new = [memory_file(self._planned[path.name], path, day, "", original=False) for day, path in paths]
-
-    def dated(self) -> tuple[MemoryFile, ...]:
-        return (*super().dated(), *self._new)
-
-    def parsed(self, name: str) -> DatedFile | None:
-        data = self._planned.get(name)
-        return parse_dated(data, self.path_of(name)) if data else super().parsed(name)
-
-
-def plan(ws: Workspace, now: datetime) -> dict[str, Any]:
-    """Return what a run at *now* would do: why it is due, its dated files, and the summaries in their order, also of these."""
-    look = Look(ws, now, ws.environ)
-    if look.no_history:
-        raise look.no_history
-    summaries, archive, waiting = ws.memory.summaries(), ws.config.archive, look.waiting
-    chosen = without_open_questions(waiting, now, archive.exchange_wait)
-    days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs)
-    memory = _Filed(ws, days, now)
-    summarised = not_pruned(memory.dated(), summaries, ws.journal.pruned)
-    work = due_summaries(summarised, summaries, ws.today(now), archive.recent_days, summary_writer(memory, ws.model_use))
-    failures, active = ws.failures(), ws.task_queue.active_groups()
-    model = configured_state(ws.task_queue, ws.endpoint)
-    return {
-        "at": to_wire(now),
-        "today": ws.today(now).isoformat(),
-        # a due run leaves open questions for later, and may find nothing else
-        "due": why_due(ws, now) if days else None,
-        "nextRun": _next_run(look),
-        "unwritten": len(waiting),
-        "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
-        "providerPausedUntil": _paused_until(model, now),
-        "providerPausedBecause": model.reason or None,
-        "summaries": [
-            _planned(ws, memory, job, summaries.get(job.period), failures.get(job.period.group), now, active) for job in work
-        ],
-    }
-
-
-def _planned(
-    ws: Workspace,
-    memory: MemoryFolder,
-    job: SummaryJob,
-    existing: ExistingSummary | None,
-    failure: Failure | None,
-    now: datetime,
-    active: Collection[str],
-) -> dict[str, Any]:
-    """Return what a summary that is due will take; nothing of a model where its extract stands."""
-    from ..summaries.meanwhile import waits_for_no_model  # imported here, since `status` does not need it
-
-    # an extract that waits was found to need a model
-    may_stay = not ws.extracting and (existing is None or (existing.extract and not existing.waits))
-    is_spared = may_stay and waits_for_no_model(job.period, job.sources, memory, ws.config)
-    waits = failure is not None and not is_due(failure.failed_at, failure.next_at, now)
-    return {
-        "group": job.period.group,
-        "files": len(job.sources),
-        "messages": sum(source.count for source in job.sources),
-        "calls": 0 if is_spared else calls_needed(job.size, ws.config.llm),
-        "tokens": 0 if ws.extracting or is_spared else job.size // BYTES_PER_TOKEN,
-        "inFlight": job.period.group in active,
-        "waitsUntil": to_wire(failure.next_at) if failure and waits else None,
-    }
-
-
-def _next_run(look: Look) -> str | None:
+def next_run_of(look: Look) -> str | None:
+    """Return when the next run is, if no more messages come."""
     run = next_run(look.ws, look.history, look.waiting, look.now)
     return to_wire(run[0]) if run else None
 
@@ -170,7 +86,7 @@ def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
         "maxCalls": ws.config.llm.max_calls_per_day,
         "promptTokens": state.prompt_tokens if is_today else 0,
         "completionTokens": state.completion_tokens if is_today else 0,
-        "pausedUntil": _paused_until(state, now),
+        "pausedUntil": paused_until(state, now),
         "pausedBecause": state.reason or None,
     }
 
@@ -187,7 +103,8 @@ def _models(ws: Workspace) -> dict[str, Any]:
     return {"models": models} if models else {}
 
 
-def _paused_until(state: ProviderState, now: datetime) -> str | None:
+def paused_until(state: ProviderState, now: datetime) -> str | None:
+    """Return until when the model is not asked."""
     return to_wire(state.next_at) if state.next_at and state.next_at > now else None
 
 

@@ -55,12 +55,9 @@ _WORD: Final = lazy_re(r"@(\w+)@")
 #: A path that a unit can hold: no character in it ends its line, or is not shown, and no backslash joins it with the next line.
 _PATH: Final = lazy_re(r"(?!\s)[^\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]*(?<![\s\\])")
 #: Names of users and services that can be used unchanged in a unit's name.
-_USER: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
-_NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_NAME: Final = lazy_re(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 #: The folder that exists where systemd runs.
 BOOTED: Final = Path("/run/systemd/system")
-#: The folder with a file for each user whose services go on when that user is not logged in.
-_LINGERING: Final = Path("/var/lib/systemd/linger")
 #: The units whose state is read, and the properties of each.
 _SHOWN: Final = (SERVICE, AGAIN, FSCK, TIMER, BACKUP, BACKUP_TIMER)
 _PROPERTIES: Final = "ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp"
@@ -91,8 +88,7 @@ class Installation:
     def __post_init__(self) -> None:
         paths = {"--workspace": self.workspace, "--key-file": self.key, "--backup-to": self.backups, "python": self.python}
         for option, value in {**paths, "--system": self.user, "--name": self.name}.items():
-            allowed = _PATH if option in paths else _USER if option == "--system" else _NAME
-            if value and not allowed.fullmatch(str(value)):
+            if value and not (_PATH if option in paths else _NAME).fullmatch(str(value)):
                 sentence = msgid("{value!r} can't be in a unit: a path has no line break, a name letters, digits, . _ and -")
                 raise BadRequest(option, Text(sentence, value=str(value)))
 
@@ -124,7 +120,7 @@ class Installation:
     @property
     def folder(self) -> Path:
         """The folder of its units."""
-        return SYSTEM_FOLDER if self.user else unit_folder()
+        return SYSTEM_FOLDER if self.user else Path(user_folder("XDG_CONFIG_HOME", os.environ)) / "systemd" / "user"
 
     @property
     def alarm(self) -> Path:
@@ -170,11 +166,6 @@ class Installation:
         sandbox = _fill("sandbox-system.conf" if self.user else "sandbox-user.conf", words)
         # the command of care.on_trouble may have to send a mail, which the sandbox of a user would prevent
         return words | {"sandbox": sandbox, "sandbox_of_trouble": sandbox if self.user else "UMask=0077"}
-
-
-def unit_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return where a user's own units are."""
-    return Path(user_folder("XDG_CONFIG_HOME", environ)) / "systemd" / "user"
 
 
 def quoted(word: str) -> str:
@@ -225,10 +216,10 @@ def read_unit(path: Path) -> Installation | None:
     return what if mark == _MARK else None
 
 
-def installed(workspace: Path, environ: Mapping[str, str]) -> dict[Path, Installation]:
+def installed(workspace: Path) -> dict[Path, Installation]:
     """Return the services of the workspace by their units: the caller's own, then the system's."""
     services, root = {}, os.path.realpath(workspace)
-    for folder in (unit_folder(environ), SYSTEM_FOLDER):
+    for folder in (Installation(Path()).folder, SYSTEM_FOLDER):
         for path in map(Path, sorted(glob(f"{escape(str(folder))}/recalld[.@]*service"))):
             what = read_unit(path)
             if what and os.path.realpath(what.workspace) == root:
@@ -270,11 +261,6 @@ def check_manager(what: Installation) -> None:
             Text("this user has no session of systemd"),
             Text("log in again, not by su or sudo, or have root give `recalld service install --system USER`"),
         )
-
-
-def lingers(user: str) -> bool:
-    """True if the services of the user go on when that user is not logged in."""
-    return (_LINGERING / user).exists()
 
 
 # ── installed and removed ────────────────────────────────────────────────────

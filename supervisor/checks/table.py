@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..checks import machine, memory, model, services
+from ..checks import machine, memory, services
 from ..events import Events
 from ..host.last_night import LastFsck, keep_last, read_last_fsck
 from ..protocol.config import load, render_default
@@ -39,7 +39,7 @@ _DIGITS: Final = lazy_re(r"[0-9]+")
 
 #: In the order in which `doctor` lists them: first the machine's checks, since the rest depends on the machine.
 TABLE: Final = (
-    Check("environment", model.meaning, slow=True),
+    Check("environment", memory.meaning, slow=True),
     Check("configuration", lambda look: map(odd, look.ws.config.notices())),  # what is wrong is found before any check
     Check("rights", machine.rights),
     Check("links", machine.links),
@@ -61,8 +61,8 @@ TABLE: Final = (
     Check("long-term file", memory.long_term),
     Check("files", memory.encodings, counts=True),
     Check("index", memory.index, slow=True),
-    Check("tasks", model.tasks, advises=True),
-    Check("model", model.paused, advises=True),
+    Check("tasks", memory.tasks, advises=True),
+    Check("model", memory.paused, advises=True),
     Check("service", services.units),
     Check("clients", services.clients, slow=True),
     Check("clients", services.hooks),
@@ -83,13 +83,14 @@ def found_quickly(look: Look) -> tuple[list[str], list[str]]:
 def verdict(look: Look) -> tuple[list[str], bool]:
     """Return the first lines of `status`, and whether all is well."""
     faults, advice = found_quickly(look)
+    unseen = [message for message in look.waiting if message.key not in look.ws.journal.unwritten]
     fine = Text("nothing is broken, and this needs a look") if advice else Text("all is well")
     if look.is_running:
         well = Text("{fine}; the supervisor runs.", fine=fine)
-    elif look.unseen:
+    elif unseen:
         well = Text(
             "nothing is wrong, but no supervisor has looked at new messages ({count}); `recalld run` starts one.",
-            count=len(look.unseen),
+            count=len(unseen),
         )
     else:
         well = Text("{fine}; no supervisor runs, `recalld run` starts one.", fine=fine)
@@ -169,14 +170,14 @@ def report_faults(
 
     Pictures that are gone are first put back. *tell* renders a text in the user's language; the command has *wait_s* seconds.
     """
-    from .fsck import bring_pictures_back  # imported here, since `status` does not need it
+    from ..archive.intake import bring_pictures_back  # imported here, since `status` does not need it
 
-    look = Look(ws, now, os.environ)
+    look = Look(ws, now)
     # tonight, since history.json may no longer have their bytes tomorrow
     if look.ledger.damage and (pictures := bring_pictures_back(ws)):
         ws.events.emit("repaired", restored=0, saved=0, set_aside=0, doubles=0, pictures=len(pictures))
     if not look.ledger.is_sound:  # again, since a file that moves during the first pass is found in neither place
-        look = Look(ws, now, os.environ)
+        look = Look(ws, now)
     ledger = account(look)
     last = replace(read_last_fsck(ws) or LastFsck(now, 0, 0), at=now)
     keep_last(ws, replace(last, failed=""))  # it is run anew

@@ -15,8 +15,8 @@ from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from ..archive.history import raw_of
 from ..archive.tombstones import Tombstones, foreign_lists, keep_foreign
-from ..checks.fsck import raw_of
 from ..forgetting.sweep import begin
 from ..forgetting.wanted import Wanted, every_line, files_below, standing, standing_lines
 from ..host.lock import supervisor_lock

@@ -6,15 +6,25 @@ All are for the owner alone. `doctor` is not one of them, since it also examines
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..archive.coverage import ExistingSummary, MemoryFile, memory_file
+from ..archive.memory_folder import MemoryFolder
+from ..archive.plan import DayFile, plan_days, without_open_questions
 from ..archive.quarantine import Unread
-from ..storage.errors import BadFile
-from ..storage.texts import Text
+from ..archive.run import taken_names, why_due
+from ..checks.check import Look
+from ..protocol.dated_file import DatedFile, parse_dated, render_dated
+from ..protocol.message import Failure
+from ..storage.clock import to_wire
+from ..storage.errors import BadFile, BadRequest
+from ..storage.texts import Text, msgid
+from ..summaries.llm_state import BYTES_PER_TOKEN, calls_needed, configured_state, summary_writer
+from ..summaries.schedule import SummaryJob, due_summaries, is_due, not_pruned
 from ..workspace import Workspace
 from .operation import OfPython, Visible, operation
 
@@ -61,33 +71,23 @@ def status(memory: Visible, ask: OfPython = None, version: OfPython = None) -> S
     *ask* returns the version of the running supervisor, *version* that of this recalld, as for `Look`; both are None when the
     supervisor itself answers.
     """
-    from ..checks.check import Look
     from ..checks.status import status as status_of
     from ..checks.table import verdict
 
     others = (ask, version) if ask else ()
-    look = Look(memory.ws, memory.caller.clock(), os.environ, *others)
+    look = Look(memory.ws, memory.caller.clock(), *others)
     facts = status_of(look)
     sentences, is_well = verdict(look)
     facts["trouble"] = facts["trouble"] or (None if is_well else sentences[0])
     return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
 
 
-@operation("plan", owner=True)
-def plan(memory: Visible) -> dict[str, Any]:
-    """Return what the next run would do."""
-    from ..checks.status import plan as plan_of
-
-    return plan_of(memory.ws, memory.caller.clock())
-
-
 @operation("fsck", owner=True, within_s=600.0)
 def fsck(memory: Visible) -> Ledger:
     """Account for every message and file."""
-    from ..checks.check import Look
     from ..checks.table import account
 
-    return account(Look(memory.ws, memory.caller.clock(), os.environ))
+    return account(Look(memory.ws, memory.caller.clock()))
 
 
 @operation("repair", owner=True, within_s=600.0)
@@ -102,10 +102,23 @@ def repair(memory: Visible) -> Repairs:
 
 @operation("accept", owner=True)
 def accept(memory: Visible, file: Path) -> int:
-    """Accept that messages of a dated file are missing; return how many."""
-    from ..checks.fsck import accept as accept_missing
+    """
+    Record that the missing messages of a dated file are not wanted; return how many. BadRequest if none are missing.
 
-    return accept_missing(memory.ws, file.name)
+    A damaged file stays as it is: what is left of it is the person's.
+    """
+    ws, name = memory.ws, file.name
+    with ws.files.lock(ws.paths.history_lock):
+        ws.journal.refresh()
+        gone = ws.deletions.absences()
+        missing = {**gone.damaged, **gone.cut, **gone.lost}.get(name)
+        if missing is None:
+            sentence = msgid("nothing is missing of {name}; `recalld status` names the dated files of which something is")
+            raise BadRequest("--accept", Text(sentence, name=name))
+        digests = {file.name: file.digest for file in ws.memory.dated() if file.name in gone.damaged}
+        ws.journal.record_accepted(missing, name, digests.get(name, ""))
+    ws.events.emit("accepted", file=name, messages=len(missing))
+    return len(missing)
 
 
 @operation("restore", owner=True, within_s=600.0)
@@ -174,8 +187,88 @@ class CheckAnswer:
 @operation("examine", owner=True, within_s=60.0)
 def examine(memory: Visible, slow: bool = False) -> list[CheckAnswer]:
     """Return what each check finds, in the order of `doctor`; a check without a fault is "good", a slow one may be left out."""
-    from ..checks.check import Look
     from ..checks.table import examine as examine_all
 
-    findings = examine_all(Look(memory.ws, memory.caller.clock(), os.environ, slow=slow))
+    findings = examine_all(Look(memory.ws, memory.caller.clock(), slow=slow))
     return [CheckAnswer(check=finding.check, state=finding.state, why=finding.why, mend=finding.mend) for finding in findings]
+
+
+# ── what the next run would do ───────────────────────────────────────────────
+
+
+class _Filed(MemoryFolder):
+    """The memory as it will be once these *days* are filed."""
+
+    def __init__(self, ws: Workspace, days: Sequence[DayFile], now: datetime) -> None:
+        super().__init__(ws.files, ws.paths)
+        zone = ws.config.archive.timezone
+        self._planned = {day.name: render_dated(day.day, zone, ws.zone, now, day.blocks, ws.config.language) for day in days}
+        paths = [(day.day, self.path_of(day.name)) for day in days]
+        self._new = [memory_file(self._planned[path.name], path, day, "", original=False) for day, path in paths]
+
+    def dated(self) -> tuple[MemoryFile, ...]:
+        return (*super().dated(), *self._new)
+
+    def parsed(self, name: str) -> DatedFile | None:
+        data = self._planned.get(name)
+        return parse_dated(data, self.path_of(name)) if data else super().parsed(name)
+
+
+@operation("plan", owner=True)
+def plan(memory: Visible) -> dict[str, Any]:
+    """Return what a run would do now: why it is due, its dated files, and the summaries in their order, also of these."""
+    from ..checks.status import next_run_of, paused_until
+
+    ws, now = memory.ws, memory.caller.clock()
+    look = Look(ws, now)
+    if look.no_history:
+        raise look.no_history
+    summaries, archive, waiting = ws.memory.summaries(), ws.config.archive, look.waiting
+    chosen = without_open_questions(waiting, now, archive.exchange_wait)
+    days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, ws.slugs)
+    filed = _Filed(ws, days, now)
+    summarised = not_pruned(filed.dated(), summaries, ws.journal.pruned)
+    work = due_summaries(summarised, summaries, ws.today(now), archive.recent_days, summary_writer(filed, ws.model_use))
+    failures, active = ws.failures(), ws.task_queue.active_groups()
+    model = configured_state(ws.task_queue, ws.endpoint)
+    return {
+        "at": to_wire(now),
+        "today": ws.today(now).isoformat(),
+        # a due run leaves open questions for later, and may find nothing else
+        "due": why_due(ws, now) if days else None,
+        "nextRun": next_run_of(look),
+        "unwritten": len(waiting),
+        "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
+        "providerPausedUntil": paused_until(model, now),
+        "providerPausedBecause": model.reason or None,
+        "summaries": [
+            _planned(ws, filed, job, summaries.get(job.period), failures.get(job.period.group), now, active) for job in work
+        ],
+    }
+
+
+def _planned(
+    ws: Workspace,
+    memory: MemoryFolder,
+    job: SummaryJob,
+    existing: ExistingSummary | None,
+    failure: Failure | None,
+    now: datetime,
+    active: Collection[str],
+) -> dict[str, Any]:
+    """Return what a summary that is due will take; nothing of a model where its extract stands."""
+    from ..summaries.meanwhile import waits_for_no_model  # imported here, since `status` does not need it
+
+    # an extract that waits was found to need a model
+    may_stay = not ws.extracting and (existing is None or (existing.extract and not existing.waits))
+    is_spared = may_stay and waits_for_no_model(job.period, job.sources, memory, ws.config)
+    waits = failure is not None and not is_due(failure.failed_at, failure.next_at, now)
+    return {
+        "group": job.period.group,
+        "files": len(job.sources),
+        "messages": sum(source.count for source in job.sources),
+        "calls": 0 if is_spared else calls_needed(job.size, ws.config.llm),
+        "tokens": 0 if ws.extracting or is_spared else job.size // BYTES_PER_TOKEN,
+        "inFlight": job.period.group in active,
+        "waitsUntil": to_wire(failure.next_at) if failure and waits else None,
+    }

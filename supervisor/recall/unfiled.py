@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
@@ -118,7 +117,9 @@ class Unfiled:
                 message.key: journal.unwritten.get(message.key, message) for message in present if _is_unfiled(message, journal)
             }
             # messages that another program has lost, or that wait in the drop-box
-            others = [*journal.unwritten.values(), *self._dropped()]
+            dropped, why = self._drop_box.read()
+            self._unread |= {printable(self._paths.relative(path)): reason for path, reason in why.items()}
+            others = [*journal.unwritten.values(), *dropped]
             messages |= {
                 message.key: message for message in others if message.id not in ids and journal.file_of(message.key) is None
             }
@@ -198,7 +199,10 @@ class Unfiled:
         try:
             history, version = self._history.read(_PATIENCE_S), self._journal.version
         except (SupervisorError, OSError) as error:
-            self._leave_out(self._paths.history, error)
+            refused = as_supervisor_error(error, "recall", self._paths.history)
+            self._unread = {
+                "history.json": getattr(refused, "why", refused.sentence)
+            }  # without the remedy, which `status` shows
             return []
         known, at, messages = self._present
         if history is not known or version != at:
@@ -206,24 +210,6 @@ class Unfiled:
             messages = [entry for entry in entries if isinstance(entry, Message)]
             self._present = history, version, messages
         return messages
-
-    def _dropped(self) -> Iterator[Message]:
-        """Yield the messages of the drop-box; a file that can't be read is left to the supervisor, and `unread` names it."""
-        for path in self._drop_box.finished():
-            try:
-                if version := self._files.read_stable(path):
-                    yield from self._drop_box.parse(path, version)
-            except (SupervisorError, OSError, ValueError) as error:
-                self._leave_out(path, error)
-
-    def _leave_out(self, path: Path, error: Exception) -> None:
-        """Keep the reason why a file is not read, without the remedy, which `status` shows."""
-        if isinstance(error, ValueError):
-            why = error.args[0]
-        else:
-            refused = as_supervisor_error(error, "recall", path)
-            why = getattr(refused, "why", refused.sentence)
-        self._unread = {**self._unread, printable(self._paths.relative(path)): why}
 
 
 def _is_unfiled(message: Message, journal: SeenJournal) -> bool:

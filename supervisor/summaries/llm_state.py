@@ -44,6 +44,25 @@ from .schedule import (
 BYTES_PER_TOKEN: Final = 3
 #: The most tasks in the worker's queue; the newest days are queued first.
 MAX_QUEUED: Final = 8
+#: Why the task of a group failed, by the reason in its result.
+_REASONS: Final = {
+    "timeout": Text("the model did not answer in time"),
+    "empty": Text("the model's answer was empty"),
+    "refused": Text("the model refused, or its answer was no summary"),
+    "truncated": Text("the model's answer was cut off"),
+    "vague": Text("the model's answer said less than an extract"),
+    "copy": Text("the model's answer was a copy of its material"),
+    "transcript": Text("the model's answer went on with the conversation, or wrote it down"),
+    "repeats": Text("the model's answer repeated itself"),
+    "form": Text("the model's answer filled in a form"),
+    "language": Text("the model's answer was in another language"),
+    "data": Text("the model's answer was data and no text"),
+    "thought": Text("the model's answer was its thinking"),
+    "forged": Text("the model's answer had marks of recalld, or characters that can't be written"),
+    "long": Text("the model's answer was too long"),
+    "input": Text("the server did not take the messages"),
+    "lost": Text("its files can't be read"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +124,11 @@ def left_as_they_are(
 def waiting_failures(task_queue: TaskQueue) -> dict[str, Failure]:
     """Return the last failure of each group that waits for a retry."""
     return {group: failure for group, failure in task_queue.failures().items() if not failure.refused.endswith(TWICE)}
+
+
+def why_failed(reason: str) -> str:
+    """Return the text of the *reason* in a result."""
+    return _REASONS.get(reason, reason)
 
 
 def provider_state(task_queue: TaskQueue) -> ProviderState:

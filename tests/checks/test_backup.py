@@ -444,19 +444,19 @@ def test_backup_that_fails_deletes_nothing_and_is_told_until_one_succeeds(memory
     place.rename(place.with_name("fort"))
     with pytest.raises(BadRequest, match="is not there"):
         night(memory, place, "2026-01-29", keep=1)
-    (sentence, *_), is_well = verdict(Look(memory.ws, at("2026-01-29T08:00"), {}))
+    (sentence, *_), is_well = verdict(Look(memory.ws, at("2026-01-29T08:00")))
     assert not is_well
     assert sentence == (
         f"the nightly backup failed on 2026-01-29 04:20: {place} is not there; make the folder first; "
         f"`recalld backup nightly '{place}' --keep 1` tries again."
     )
-    assert verdict(Look(memory.ws, at("2026-01-31T05:00"), {}))[1], "no night has repeated it: nothing makes backups any more"
+    assert verdict(Look(memory.ws, at("2026-01-31T05:00")))[1], "no night has repeated it: nothing makes backups any more"
     last = read_last_backup(memory.ws)
     assert last
     assert last.file.endswith("2026-01-28.tar")
     place.with_name("fort").rename(place)
     assert night(memory, place, "2026-01-30", keep=1) == ["记忆[1]-nightly-2026-01-30.tar"]
-    assert verdict(Look(memory.ws, at("2026-01-30T08:00"), {}))[1]
+    assert verdict(Look(memory.ws, at("2026-01-30T08:00")))[1]
 
 
 def test_backup_is_not_begun_where_it_would_fill_the_disk(memory, place, monkeypatch):

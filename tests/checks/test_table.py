@@ -4,13 +4,13 @@ import contextlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recalld.supervisor.checks import machine, memory, model, services
+from recalld.supervisor.checks import machine, memory, services
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.systemd import Installation
 from recalld.supervisor.checks.table import TABLE, account, examine, verdict
@@ -33,9 +33,7 @@ class Broken:
 
     world: World
     elsewhere: Path
-    patch: pytest.MonkeyPatch
     ending: contextlib.ExitStack
-    environ: dict[str, str] = field(default_factory=dict)
     ask: Callable[[], str | None] = lambda: None
 
     @property
@@ -46,7 +44,7 @@ class Broken:
         self.ending.enter_context(self.world.files.lock(self.world.paths.supervisor_lock))
 
     def look(self, *, slow: bool = False) -> Look:
-        return Look(self.world.ws, self.world.clock(), self.environ, self.ask, lambda: "recalld 9.9", slow)
+        return Look(self.world.ws, self.world.clock(), self.ask, lambda: "recalld 9.9", slow)
 
 
 @pytest.fixture
@@ -57,7 +55,8 @@ def broken(world: World, tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
     world.refresh()
     with contextlib.ExitStack() as ending:
         elsewhere = tmp_path_factory.mktemp("别处")
-        yield Broken(world, elsewhere, monkeypatch, ending, {"XDG_CONFIG_HOME": str(elsewhere)})
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(elsewhere))
+        yield Broken(world, elsewhere, ending)
 
 
 # ── faults ───────────────────────────────────────────────────────────────────
@@ -210,7 +209,7 @@ FAULTS: dict[str, tuple[Callable[[Broken], object], Any]] = {
     ),
     "a model without a name": (
         lambda it: it.world.reopen(f'{WITHOUT_MODEL}[llm]\nbase_url = "http://127.0.0.1:9/v1"\n'),
-        model.paused,
+        memory.paused,
     ),
     "an inbox that is no json": (
         lambda it: it.world.put("inbox.json", '[{"id": "q1", "text": "备份在哪'.encode()),
@@ -230,7 +229,7 @@ OF_MEMORY = {
 }
 #: What finds only what may be meant, what ends a command before any check, and what test_doctor.py or the golden corpus makes for real.
 ELSEWHERE = {
-    *(machine.left_over, services.sources, model.tasks, model.meaning),
+    *(machine.left_over, services.sources, memory.tasks, memory.meaning),
     *(memory.quarantine, memory.long_term, memory.forgetting, memory.taken_out, memory.newer_format),
 }
 

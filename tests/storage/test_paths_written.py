@@ -177,7 +177,7 @@ def damage(world: World) -> None:
     dated = next((world.root / "memory").glob("2026-01-30-*.md"))
     whole = dated.read_bytes()
     dated.write_bytes(whole + whole.split(b"---\n", 2)[2])  # a message twice: what a slow check finds is kept for status
-    account(Look(world.ws, world.clock(), {}))
+    account(Look(world.ws, world.clock()))
     dated.write_bytes(whole)
 
 

@@ -42,15 +42,15 @@ def test_model_is_worse_where_all_of_few_or_most_of_many_are_refused(accepted, r
 
 def test_status_says_by_model_what_became_of_its_answers(world):
     world.ws.config = CONFIG
-    assert "models" not in status(Look(world.ws, world.clock(), {}))
+    assert "models" not in status(Look(world.ws, world.clock()))
     note_answer("qwen3:8b", None, world.ws.model_use)
     for _ in range(20):
         note_answer("qwen3:8b", "copy", world.ws.model_use)
 
-    assert status(Look(world.ws, world.clock(), {}))["models"] == {
+    assert status(Look(world.ws, world.clock()))["models"] == {
         "qwen3:8b": {"answersAccepted": 1, "answersRefused": 20, "reasons": {"copy": 20}}
     }
-    told = verdict(Look(world.ws, world.clock(), {}))[0]
+    told = verdict(Look(world.ws, world.clock()))[0]
     assert [str(one) for one in told if "larger model" in str(one)] == [
         "of the last answers of qwen3:8b (21) most were refused (20), and extracts stand in their place: `recalld status --all` says why. A larger model, or none, serves you better."
     ]
@@ -92,7 +92,7 @@ def test_status_counts_the_answers_for_the_line_of_a_session(world):
     with pytest.raises(NoSummary):
         world.ws.session_lines.summarize(SESSION, write, later, again=True)
 
-    assert status(Look(world.ws, world.clock(), {}))["models"] == {
+    assert status(Look(world.ws, world.clock()))["models"] == {
         "qwen3:8b": {
             "answersAccepted": 1,
             "answersRefused": 2,

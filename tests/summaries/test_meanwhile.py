@@ -3,7 +3,6 @@
 import pytest
 
 from recalld.supervisor.archive.coverage import prunable
-from recalld.supervisor.checks import status
 from recalld.worker.providers import Extractive, choose
 from tests.world import WITH_MODEL, WITHOUT_MODEL, World, message, message_on, unreachable
 
@@ -152,7 +151,7 @@ def test_file_of_a_short_day_stands_in_place_of_an_extract_until_its_month(world
     world.settle()
     assert world.flags() == [True] * 12
     assert (world.summaries(), world.status()["oldestUnsummarised"]) == ([], None)
-    assert status.plan(world.ws, world.clock())["summaries"] == []
+    assert world.plan()["summaries"] == []
     world.clock.forward(days=60)
     world.settle()
     assert "B2-11" in world.summary("2026-01")

@@ -89,7 +89,7 @@ def fsck(
     if report:
         ledger, wrong = report_faults(ws, at if call.moment() else await_quiet_end(ws, utc_now, sleep), call.renderer())
     else:
-        ledger = account(Look(ws, at, os.environ))
+        ledger = account(Look(ws, at))
     for sentence in wrong:
         call.say(sentence, BadFile.exit_code)
     call.answer(wire(asdict(ledger)) | mended)
@@ -121,7 +121,7 @@ def doctor(
     ws, refused = opened_anyway(root, os.environ, at)
     if not refused:
         call.workspace = ws  # its language is that of the output, and a wrong configuration may have one
-    findings = examine(Look(ws, at, os.environ, partial(running_version, str(root)), version, slow=True), refused)
+    findings = examine(Look(ws, at, partial(running_version, str(root)), version, slow=True), refused)
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     render = call.renderer()
     rows = (

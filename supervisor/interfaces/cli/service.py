@@ -23,6 +23,8 @@ from .parser import Option, command
 
 System = Annotated[str, Option("--system", "a unit of the system, for the user of this name; root's")]
 Name = Annotated[str, Option("--name", "which service, where this user has several; each workspace has one")]
+#: The folder with a file for each user whose services go on when that user is not logged in.
+_LINGERING = Path("/var/lib/systemd/linger")
 
 
 @command("service install")
@@ -61,7 +63,7 @@ def service_install(
     call.opened(root)
     _check(wanted)
     systemd.install(wanted)
-    unit, goes_on = wanted.unit(SERVICE), systemd.lingers(system or pwd.getpwuid(os.getuid()).pw_name)
+    unit, goes_on = wanted.unit(SERVICE), (_LINGERING / (system or pwd.getpwuid(os.getuid()).pw_name)).exists()
     status = f"recalld service status{wanted.options}"
     sentences = [
         Text("{unit} runs now, and whenever the machine starts; `{command}` says how it is.", unit=unit, command=status)

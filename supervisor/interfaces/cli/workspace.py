@@ -107,8 +107,7 @@ def _make(call: Call, root: Path) -> None:
 
 def _print_total(call: Call, ws: Workspace, total: Round, failed: Sequence[str], *, has_worker: bool) -> int:
     """Print the counts, return the exit code: 69 if summaries are left, or each *failed* for these reasons; raise an error."""
-    from ...checks.model import why_failed
-    from ...summaries.llm_state import configured_state
+    from ...summaries.llm_state import configured_state, why_failed
 
     counts = {
         "archived": total.archived,
