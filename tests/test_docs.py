@@ -18,7 +18,7 @@ from recalld.supervisor import events
 from recalld.supervisor.archive.journal import SeenJournal
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.fsck import fsck
-from recalld.supervisor.checks.status import status
+from recalld.supervisor.checks.table import status
 from recalld.supervisor.events import EVENTS
 from recalld.supervisor.host.round import intake
 from recalld.supervisor.interfaces.cli import main

@@ -28,8 +28,7 @@ from recalld.supervisor.archive.intake import restore_history, unwritten
 from recalld.supervisor.archive.run import Due
 from recalld.supervisor.checks.check import Look
 from recalld.supervisor.checks.fsck import Ledger, Repairs, fsck, repair
-from recalld.supervisor.checks.status import status
-from recalld.supervisor.checks.table import report_faults, verdict
+from recalld.supervisor.checks.table import report_faults, status, verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.build import Injection
 from recalld.supervisor.context.request import Asked

@@ -93,18 +93,18 @@ class DropBox:
             if stat and modes.S_ISREG(stat.mode) and not (name.lower().endswith(".json") or is_unfinished(name)):
                 yield self._folder / name, stat
 
-    def read(self) -> tuple[list[Message], dict[Path, str]]:
-        """Return the messages of the files, which stay where they are, and why others can't be read."""
-        messages, why = list[Message](), dict[Path, str]()
+    def read(self) -> tuple[list[Message], dict[str, str]]:
+        """Return the messages of the files, which stay where they are, and why others can't be read, by their names."""
+        messages, why = list[Message](), dict[str, str]()
         for path in self.finished():
             try:
                 version = self._files.read_stable(path)
                 messages += self.parse(path, version) if version else []
             except ValueError as error:
-                why[path] = error.args[0]
+                why[path.name] = error.args[0]
             except (SupervisorError, OSError) as error:
                 refused = as_supervisor_error(error, "intake", path)
-                why[path] = getattr(refused, "why", refused.sentence)
+                why[path.name] = getattr(refused, "why", refused.sentence)
         return messages, why
 
     def parse(self, path: Path, version: FileVersion) -> list[Message]:

@@ -235,7 +235,7 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
         return backup.contents, fsck(ws), ws
 
 
-def restore(file: Path, into: Path, clean: Callable[[Path], object] | None = None) -> Contents:
+def restore(file: Path, into: Path, clean: Callable[[Path], object] = lambda _: None) -> Contents:
     """
     Unpack the backup into a new or empty folder, durably, and return its own description; *clean* is called with it before.
 
@@ -252,8 +252,7 @@ def restore(file: Path, into: Path, clean: Callable[[Path], object] | None = Non
         try:
             files.make_folder(place.parent)
             with _unpacked(backup, files, place.parent) as folder:
-                if clean:
-                    clean(folder)
+                clean(folder)
                 files.disk.rename(folder, place)
             files.disk.sync_folder(place.parent)
         except OSError as error:

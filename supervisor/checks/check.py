@@ -119,8 +119,7 @@ class Look:
     @cached_property
     def dropped(self) -> tuple[list[Message], dict[str, str]]:
         """The messages of the drop-box, which no supervisor has taken in yet, and why other files in it can't be read."""
-        messages, why = self.ws.drop_box.read()
-        return messages, {path.name: reason for path, reason in why.items()}
+        return self.ws.drop_box.read()
 
     @cached_property
     def waiting(self) -> list[Message]:

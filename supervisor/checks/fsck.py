@@ -9,7 +9,7 @@ too, is set aside. Nothing is deleted without a copy (docs/explanation/durabilit
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -256,8 +256,7 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     pictures = bring_pictures_back(ws)
     done = Repairs(restored=restored, saved=len(saved), set_aside=set_aside, doubles=doubles, pictures=pictures)
     if done != Repairs():
-        counts = {"set_aside": len(set_aside), "doubles": len(doubles), "pictures": len(pictures)}
-        ws.events.emit("repaired", restored=restored, saved=len(saved), **counts)
+        ws.events.emit("repaired", **{name: n if isinstance(n, int) else len(n) for name, n in asdict(done).items()})
     return done
 
 

@@ -120,13 +120,13 @@ def disk(look: Look) -> Faults:
     stats = os.statvfs(root)
     free, size = stats.f_bavail * stats.f_frsize, stats.f_blocks * stats.f_frsize
     if free < min(SCARCE_BYTES, size * _SCARCE_PART):
-        why = Text(
-            "the disk of {root} has only {count} MiB free; make room, `{command}` shows the disk.",
+        fault = bad if free < min(_FULL_BYTES, size * _FULL_PART) else odd
+        yield fault(
+            msgid("the disk of {root} has only {count} MiB free; make room, `{command}` shows the disk."),
             root=root,
             count=free >> 20,
             command=f"df -h {quote(str(root))}",
         )
-        yield bad(why) if free < min(_FULL_BYTES, size * _FULL_PART) else odd(why)
 
 
 def left_over(look: Look) -> Faults:

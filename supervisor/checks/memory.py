@@ -255,21 +255,10 @@ def index(look: Look) -> Faults:
 
 
 def paused(look: Look) -> Faults:
-    """Yield why the configured model writes no summaries, or can't write one of them."""
-    ws = look.ws
-    if not ws.extracting:
-        yield from _refusals(look)
-    failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
-    for group, failure in sorted(failing.items(), reverse=True)[:1]:
-        yield bad(
-            "the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more.",
-            label=group.partition("-")[2],
-            why=why_failed(failure.reason),
-        )
-
-
-def _refusals(look: Look) -> Faults:
+    """Yield why the configured model writes no summaries, and that most of its answers are refused."""
     ws, llm = look.ws, look.ws.config.llm
+    if ws.extracting:
+        return
     try:
         model_of(llm)
     except BadConfig as error:
@@ -292,13 +281,19 @@ def _refusals(look: Look) -> Faults:
 
 
 def tasks(look: Look) -> Faults:
-    """Yield the first summary that waits after a failure."""
-    ws = look.ws
-    failing = [(group, f) for group, f in sorted(ws.failures().items()) if f.attempts < ws.config.archive.max_attempts]
-    for group, failure in failing[:1]:
+    """Yield the newest summary that was given up, and the first that waits after a failure."""
+    most, failures = look.ws.config.archive.max_attempts, sorted(look.ws.failures().items())
+    given_up, waiting = ([item for item in failures if (item[1].attempts >= most) == is_over] for is_over in (True, False))
+    for group, failure in given_up[-1:]:
+        yield bad(
+            "the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more.",
+            label=group.partition("-")[2],
+            why=why_failed(failure.reason),
+        )
+    for group, failure in waiting[:1]:
         yield odd(
             "summaries wait after a failure ({count}), the first is {label}, since {since}: {why}; it is tried again at {time}, `recalld summary redo {label}` tries now.",
-            count=len(failing),
+            count=len(waiting),
             label=group.partition("-")[2],
             since=look.local_time(failure.failed_at),
             why=why_failed(failure.reason),

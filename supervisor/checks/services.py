@@ -21,9 +21,8 @@ from ..storage.texts import Text, msgid
 from .check import Faults, Look, bad, odd
 from .systemd import installed
 
-#: For how long a hook that was out of time is told, and a nightly backup that failed: the next night has its own.
+#: For how long a hook that was out of time is told; a nightly backup that failed is for two: the next night has its own.
 _DAY: Final = timedelta(days=1)
-_TWO_NIGHTS: Final = timedelta(days=2)
 
 
 def last_night(look: Look) -> Faults:
@@ -35,7 +34,7 @@ def last_night(look: Look) -> Faults:
     backup, fsck = read_last_backup(look.ws), read_last_fsck(look.ws)
     if fsck and fsck.failed:
         yield bad("the command of care.on_trouble failed: {why}; correct it in recalld.toml.", why=fsck.failed)
-    if backup and backup.failed and look.now - backup.at <= _TWO_NIGHTS:
+    if backup and backup.failed and look.now - backup.at <= 2 * _DAY:
         yield bad(
             "the nightly backup failed on {time}: {why}; `{command}` tries again.",
             time=look.local_time(backup.at),
@@ -70,10 +69,9 @@ def units(look: Look) -> Faults:
 
 def _holds(path: Path, data: bytes) -> bool:
     """Return whether the unit is this one below its head, which earlier versions wrote otherwise."""
-    try:
+    with suppress(OSError):
         return read_outside(path).split(b"\n", 3)[3:] == data.split(b"\n", 3)[3:]
-    except OSError:
-        return False
+    return False
 
 
 def _is_gone(path: str) -> bool:

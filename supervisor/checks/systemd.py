@@ -15,7 +15,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from glob import escape, glob
@@ -63,7 +63,6 @@ _SHOWN: Final = (SERVICE, AGAIN, FSCK, TIMER, BACKUP, BACKUP_TIMER)
 _PROPERTIES: Final = "ActiveState,SubState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp"
 #: The states of a unit that runs, or will in a moment.
 _RUNS: Final = ("active", "activating", "reloading")
-_UNIT_MODE: Final = 0o644
 _FILES: Final = Files(RealDisk())
 
 
@@ -288,11 +287,11 @@ def install(wanted: Installation) -> None:
     contents = wanted.units()
     with suppress(NoUnit):
         installation(wanted)
-    _remove(wanted, [name for name in _present(wanted) if name not in contents])
+    _remove(wanted, but=contents)
     _FILES.make_folder(wanted.folder)
     for name, data in contents.items():
         path = wanted.folder / name
-        _FILES.replace(path, data, _FILES.read_stable(path), mode=_UNIT_MODE)
+        _FILES.replace(path, data, _FILES.read_stable(path), mode=0o644)
     _call(wanted, "enable", *wanted.started)
     restart(wanted, *wanted.started)
 
@@ -314,18 +313,16 @@ def restart(what: Installation, *names: str) -> None:
 
 def uninstall(what: Installation) -> None:
     """Stop the service and remove its units; the workspace is not changed."""
-    _remove(what, _present(what), ["clean", "--what=cache"])  # not its state: a memory may be in that folder
+    _remove(what, ["clean", "--what=cache"])  # not its state: a memory may be in that folder
     _call(what, "daemon-reload")
     for name in (SCRIPT, SAID, TOLD):
         with suppress(OSError):
             _FILES.remove(what.alarm / name)
 
 
-def _present(what: Installation) -> list[str]:
-    return [name for name in map(what.unit, TEMPLATES) if (what.folder / name).exists()]
-
-
-def _remove(what: Installation, names: list[str], *last: list[str]) -> None:
+def _remove(what: Installation, *last: list[str], but: Container[str] = ()) -> None:
+    """Stop and delete the units that are there, *but* these; systemctl is called with *last* after they are stopped."""
+    names = [name for name in map(what.unit, TEMPLATES) if name not in but and (what.folder / name).exists()]
     for words in (["disable", "--now"], ["reset-failed"], *last) if names else ():
         _call(what, *words, *names, may_fail=True)
     for name in names:

@@ -71,7 +71,7 @@ def status(memory: Visible, ask: OfPython = None, version: OfPython = None) -> S
     *ask* returns the version of the running supervisor, *version* that of this recalld, as for `Look`; both are None when the
     supervisor itself answers.
     """
-    from ..checks.status import status as status_of
+    from ..checks.table import status as status_of
     from ..checks.table import verdict
 
     others = (ask, version) if ask else ()
@@ -217,7 +217,7 @@ class _Filed(MemoryFolder):
 @operation("plan", owner=True)
 def plan(memory: Visible) -> dict[str, Any]:
     """Return what a run would do now: why it is due, its dated files, and the summaries in their order, also of these."""
-    from ..checks.status import next_run_of, paused_until
+    from ..checks.table import next_run_of, paused_until
 
     ws, now = memory.ws, memory.caller.clock()
     look = Look(ws, now)

@@ -118,7 +118,7 @@ class Unfiled:
             }
             # messages that another program has lost, or that wait in the drop-box
             dropped, why = self._drop_box.read()
-            self._unread |= {printable(self._paths.relative(path)): reason for path, reason in why.items()}
+            self._unread |= {printable(f"inbox.d/new/{name}"): reason for name, reason in why.items()}
             others = [*journal.unwritten.values(), *dropped]
             messages |= {
                 message.key: message for message in others if message.id not in ids and journal.file_of(message.key) is None

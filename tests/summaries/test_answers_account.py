@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from recalld.supervisor.checks.check import Look
-from recalld.supervisor.checks.status import status
-from recalld.supervisor.checks.table import verdict
+from recalld.supervisor.checks.table import status, verdict
 from recalld.supervisor.conversation.session_lines import ConversationSummarizer
 from recalld.supervisor.conversation.sessions import session_group
 from recalld.supervisor.protocol.config import load
