@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
@@ -234,15 +235,10 @@ KEY = Path("/home/我/50% key")
 
 
 @pytest.fixture
-def parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Installation | None]:
+def parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """What is read of these bytes as a unit of the system."""
     monkeypatch.setattr(systemd, "SYSTEM_FOLDER", tmp_path)
-
-    def parsed(data: bytes, name: str = SERVICE) -> Installation | None:
-        (tmp_path / name).write_bytes(data)
-        return systemd.read_unit(tmp_path / name)
-
-    return parsed
+    return lambda data, name=SERVICE: (tmp_path / name).write_bytes(data) and systemd.read_unit(tmp_path / name)
 
 
 def text_of(installation: Installation, template: str) -> str:
