@@ -20,16 +20,17 @@ from pathlib import Path
 from typing import Final
 
 from ..archive.places import place_of
+from ..events import Events
 from ..host.last_night import LastBackup, keep_last, read_last_backup
 from ..protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
-from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, day_of_name
+from ..protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from ..storage.clock import Clock, to_wire
 from ..storage.disk import RealDisk, is_below
 from ..storage.errors import TEMPORARY, BadRequest, Busy, Conflict, StorageError, SupervisorError, from_os_error
 from ..storage.files import FILE_MODE, RETRY_PAUSES_S, Files, FileVersion
 from ..storage.texts import Text, msgid
 from ..text.foreign_text import MOST_FOLDERS
-from ..workspace import Workspace, open_workspace
+from ..workspace import Workspace, read_config
 from .fsck import Ledger, fsck
 from .machine import SCARCE_BYTES, walk
 
@@ -230,8 +231,11 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
 
     BadBackup if the file is no backup or was changed; BadConfig and NewerFormat as for opening a workspace.
     """
-    with _opened(file) as backup, _unpacked(backup, Files(RealDisk()), None) as folder:
-        ws = open_workspace(folder, environ, clock)
+    files = Files(RealDisk())
+    with _opened(file) as backup, _unpacked(backup, files, None) as folder:
+        paths = WorkspacePaths(folder)  # on any file system: nothing is written there
+        config = read_config(files, paths, environ)
+        ws = Workspace(folder, config, files, Events(paths.log, clock, config.log), environ)
         return backup.contents, fsck(ws), ws
 
 

@@ -88,23 +88,21 @@ class Look:
         return self.ws.files.disk.is_locked(self.ws.paths.supervisor_lock)
 
     @cached_property
-    def _history(self) -> tuple[History, BadFile | None]:
-        self.ws.journal.refresh()
-        try:
-            history = self.ws.history.read()  # its messages may have no ids before a supervisor has looked at them
-            return assign_ids(history, self.ws.journal.known, self.now, self.ws.config.archive.future_limit), None
-        except BadFile as error:
-            return (), error
-
-    @property
-    def history(self) -> History:
-        """The messages of history.json; none if it can't be read."""
-        return self._history[0]
-
-    @property
     def no_history(self) -> BadFile | None:
         """Why history.json can't be read; None if it can."""
-        return self._history[1]
+        self.ws.journal.refresh()
+        try:
+            self.ws.history.read()
+        except BadFile as error:
+            return error
+        return None
+
+    @cached_property
+    def history(self) -> History:
+        """The messages of history.json; none if it can't be read."""
+        messages = () if self.no_history else self.ws.history.read()
+        # they may have no ids before a supervisor has looked at them
+        return assign_ids(messages, self.ws.journal.known, self.now, self.ws.config.archive.future_limit)
 
     @cached_property
     def files(self) -> tuple[MemoryFile, ...]:

@@ -55,7 +55,7 @@ def rights(look: Look) -> Faults:
     folders = (root, ws.paths.memory, ws.paths.state) if top.st_uid == os.geteuid() else ()
     quick = ((folder, os.stat(folder)) for folder in folders if os.path.isdir(folder))
     foreign, closed, open_to_all, is_open = list[str](), list[str](), list[str](), top.st_mode & modes.S_IXOTH
-    for path, stat in walk(root) if look.slow else quick:
+    for path, stat in [(root, top), *walk(root)] if look.slow else quick:
         name = "." if path == root else ws.paths.relative(path)
         if stat.st_uid != top.st_uid:
             foreign.append(name)
@@ -77,10 +77,7 @@ def rights(look: Look) -> Faults:
 
 
 def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield the folder and everything in it, without following links; a folder that is gone or can't be read is empty."""
-    if not os.path.lexists(root):
-        return
-    yield root, os.lstat(root)
+    """Yield everything in the folder, without following links; one that is gone or can't be read is empty."""
     for folder, folders, names in os.walk(root):
         for name in sorted([*folders, *names]):
             path = Path(folder) / name
