@@ -50,7 +50,6 @@ SETTINGS = {
     "RECALLD_LLM_MAX_CALLS_PER_DAY": "12",
     "RECALLD_HISTORY_SOFT_CAP": "40",
     "RECALLD_HISTORY_HARD_CAP": "60",
-    "RECALLD_HISTORY_HARD_BYTES": "300KB",
     "RECALLD_ARCHIVE_UNARCHIVED_LIMIT": "30",
 }
 #: How often a start that the power cuts short is tried again.
