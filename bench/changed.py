@@ -186,8 +186,9 @@ def main() -> None:
             ws = open_workspace(Path(folder), settings, clock, lasting=True)  # by meaning too, as in a supervisor
             ws.searcher.refresh()
             make_vectors(ws, clock)
-            if ws.meaning and (made := ws.meaning.embedder):
-                made[0].load()
+            if ws.meaning:
+                ws.meaning.is_wanted = True
+                make_vectors(ws, clock)  # once there are vectors, the model is loaded for questions
             found = [(one, ask(ws, one, now)) for one in asked]
         print(f"\n{language}\n\n{table(found)}", flush=True)
         for one, right in found if options.misses else ():

@@ -128,8 +128,9 @@ def opened(root: Path, settings: dict[str, str], at: str) -> Workspace:
     ws.searcher.refresh()
     if why := make_vectors(ws, clock)[1]:
         sys.exit(f"{why}")
-    if ws.meaning and (made := ws.meaning.embedder):
-        made[0].load()
+    if ws.meaning:
+        ws.meaning.is_wanted = True
+        make_vectors(ws, clock)  # once there are vectors, the model is loaded for questions
     return ws
 
 

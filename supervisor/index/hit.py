@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Final, Literal, Protocol, TypeAlias
@@ -13,6 +13,8 @@ from typing import Final, Literal, Protocol, TypeAlias
 Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"]
 #: The parts of a score, by name.
 PartName: TypeAlias = Literal["words", "meaning", "days", "who"]
+#: The first day of memory, the days up to the one on which was talked before today, or neither.
+Edge: TypeAlias = Literal["first", "last", ""]
 #: The end of a message that asks.
 _ASKS: Final = ("?", "？")
 #: The reason of a long answer of the assistant, which has lost a part of its score.
@@ -165,8 +167,19 @@ class Nearness(Protocol):
         ...
 
 
-#: Returns the nearness among passages by name, None for all: of others it must not know.
-Asked: TypeAlias = "Callable[[Collection[int] | None], Nearness | None]"
+class Asked(Protocol):
+    """
+    A question by its meaning: called with passages by name (None: all), it returns its nearness among them, and of no others.
+
+    *talk*: it asks what was talked about "first" or "last", and nothing else; else "".
+    """
+
+    @property
+    def talk(self) -> Edge: ...  # noqa: D102 - said above
+
+    def __call__(self, units: Collection[int] | None) -> Nearness:
+        """Return how near these passages come."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

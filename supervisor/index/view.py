@@ -12,6 +12,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ from ..storage.disk import Disk, Stat
 from ..storage.errors import SupervisorError
 from .documents import CONTEXT_WIDTHS, Document
 from .engine import Engine
-from .hit import MEANING, Asked, Hit, Nearness, Passage, ScoreParts, SearchResult, Tier
+from .hit import MEANING, Asked, Edge, Hit, Nearness, Passage, ScoreParts, SearchResult, Tier
 from .manifest import Manifest, Record, keys_of
 from .newest import BRING, LEAST_ALIKE, is_of_user, names_in, newest_first, users_first
 from .ranking import SHORT, Corpus, Scored, evidence_of, rank, related_words_in
@@ -208,6 +209,7 @@ class View:
         below that share of the best where it has less than 1: words that most of memory has score little wherever they are.
         *meaning* returns how near passages come to the question by meaning.
         """
+        query = self._of_talk(query, meaning.talk) if meaning and meaning.talk else query
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
         units = None if self.engine else [passage.unit for passage in self.overlay.passages.values()]
@@ -225,6 +227,17 @@ class View:
             words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
             return SearchResult(nowhere=tuple(word for word in words if not self.corpora[0].frequency(word)))
         return SearchResult(hits=tuple(self._hit(query, hit) for hit in kept[:limit]), evidence=evidence)
+
+    def _of_talk(self, query: Query, end: Edge) -> Query:
+        """Return the query for what was said on the first day of memory, or on the last one before today and since."""
+        files = (record.day for record in self.manifest.files.values() if record.kind == "dated") if self.engine else ()
+        held = (passage.day for passage in self.overlay.passages.values() if passage.passage.message and passage.day)
+        days = {*map(date.fromisoformat, files), *held}
+        before = {day for day in days if day < query.today} or days
+        if not days:
+            return query
+        span = Days(min(days), min(days)) if end == "first" else Days(max(before), max(days))
+        return replace(query, words={}, sentences=(), days=(span,), only_days=True)
 
     def _ranked(self, query: Query, keys: Collection[str], near: Nearness | None) -> list[Scored]:
         """Return the passages of these contents, best first; the *query* is in words of memory."""

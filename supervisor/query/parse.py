@@ -81,11 +81,11 @@ class Query:
     """
     What a question asks for.
 
-    *text* is the input. *words* are its words with their weights (at most 1), in order; *rarity* has the rarity of each in the
-    language, 1.0 for a name; *sentences* are the words of each sentence that asks; *day_words* are days, as messages have them
-    that are about these days; *occasions* has for such a day what else a message about it may have. *days* are the days that
-    the question names; *role* is "assistant" or "user" if it asks for the words of one of them. *only_days*: it asks for
-    what happened on its days and nothing else.
+    *text* is the input, of the day *today*. *words* are its words with their weights (at most 1), in order; *rarity* has the
+    rarity of each in the language, 1.0 for a name; *sentences* are the words of each sentence that asks; *day_words* are days,
+    as messages have them that are about these days; *occasions* has for such a day what else a message about it may have.
+    *days* are the days that the question names; *role* is "assistant" or "user" if it asks for the words of one of them.
+    *only_days*: it asks for what happened on its days and nothing else.
 
     `known_words` adds what memory has: *respelled* are the words that it reads as another word too. *related* are the words of
     memory that mean nearly the same as a word, with their worth relative to it (`with_related_words`).
@@ -102,6 +102,7 @@ class Query:
     related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     day_words: frozenset[str] = frozenset()
     occasions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    today: date = date.max
 
     @property
     def is_of_days(self) -> bool:
@@ -154,7 +155,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     rarity = {word: 1.0 if word in names and counts > REQUEST_WEIGHT else rarity_of(word) for word, counts in words.items()}
     role = role_asked_for(text)
     day_words &= words.keys()
-    return Query(words, rarity, days, role, question, each, only_days, day_words=day_words, occasions=occasion_words)
+    return Query(words, rarity, days, role, question, each, only_days, frozenset(), {}, day_words, occasion_words, today)
 
 
 def _days_and_words(

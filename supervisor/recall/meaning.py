@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property, partial
 from itertools import chain
@@ -24,7 +25,7 @@ import numpy as np
 from ..events import Events
 from ..index.chunking import Chunk, neighbours
 from ..index.documents import Meant, meant_by, meant_in
-from ..index.hit import BOTH, Asked, Passage
+from ..index.hit import BOTH, Edge, Passage
 from ..index.index import Index
 from ..index.manifest import Manifest
 from ..protocol.config import Config
@@ -62,6 +63,22 @@ _PROBE_UNIT: Final = 0
 #: The vectors of a memory of which one passage has one: the other is that of the probe.
 _LEAST_VECTORS: Final = 2
 _SAME: Final = 0.98
+#: Questions for what was talked about, and how near to one of them a question is that asks the same: a part of the way from the
+#: middle of memory to the one that is nearest to each (docs/explanation/recall-tried.md, "The first and the last talk").
+_TALKS: Final[tuple[tuple[Edge, str], ...]] = (
+    ("last", "What did we talk about last time?"),
+    ("last", "Where did we leave off?"),
+    ("last", "What was our last conversation about?"),
+    ("last", "What was the last thing I told you?"),
+    ("last", "上次我们聊到哪儿了？"),
+    ("last", "我们最近一次聊了什么？"),
+    ("last", "上一次对话说了什么？"),
+    ("first", "What did we talk about in our first conversation?"),
+    ("first", "What was the first thing I ever told you?"),
+    ("first", "我们第一次聊天聊了什么？"),
+    ("first", "我最早跟你说的是什么？"),
+)
+_SAME_QUESTION: Final = 0.75
 #: Seconds for which a server that failed is not asked: one that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0
 
@@ -122,6 +139,32 @@ class Near:
         return np.asarray(left / np.maximum(_SHORTEST, np.linalg.norm(left, axis=-1, keepdims=True)), np.float32)
 
 
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A question with its *vector*, as `index.hit.Asked`; *talks* are the vectors of `_TALKS`, *weight* is `recall.meaning`."""
+
+    table: Table
+    vector: Array
+    talks: Array | None
+    weight: float
+
+    def __call__(self, units: Collection[int] | None) -> Near:
+        """Return how near these passages come."""
+        return Near(self.table, self.vector, units, self.weight)
+
+    @cached_property
+    def talk(self) -> Edge:
+        """Which end of memory it asks for, if it means the same as one of `_TALKS`."""
+        if self.talks is None:
+            return ""
+        sample = self.table.vectors(self.table.places[:: max(1, len(self.table.places) // _SAMPLE)])
+        middle = float((sample @ self.talks.T).mean())
+        alike = np.sort(self.talks @ self.talks.T, axis=1)[:, -2].mean()  # the last is each with itself
+        cosines = self.talks @ self.vector
+        nearest = int(cosines.argmax())
+        return _TALKS[nearest][0] if cosines[nearest] - middle >= _SAME_QUESTION * (alike - middle) else ""
+
+
 class Meaning:
     """
     What is found by meaning in one workspace; *wake* has the background make what is missing.
@@ -137,6 +180,7 @@ class Meaning:
         #: The units of each group whose vectors are made, by the name and the contents of the group.
         self._done: dict[object, list[int]] = {}
         self._is_proved = False
+        self._talks: Array | None = None
         #: Whether the model is to be loaded, once there are vectors to compare a question with.
         self.is_wanted = False
         self.wake: Callable[[], None] = lambda: None
@@ -154,7 +198,7 @@ class Meaning:
 
     # ── in a turn ────────────────────────────────────────────────────────────
 
-    def ask(self, question: str, deadline: Deadline) -> Asked | None:
+    def ask(self, question: str, deadline: Deadline) -> Question | None:
         """
         Return how near passages come to the question, None where that can't be said in time; `fault` says what failed.
 
@@ -170,8 +214,7 @@ class Meaning:
             if len(vector) != table.size:
                 raise ValueError("the question's vector has another length than those of memory")
         except BlockingIOError:
-            self.is_wanted = True
-            self.wake()
+            self._want()
             return None
         except Exception as error:  # noqa: BLE001 - whatever a model does, the turn goes on; its text may quote a message
             is_server = not isinstance(model[0], InProcess)
@@ -181,7 +224,13 @@ class Meaning:
             self.fault = _reason(model[0], error) if is_server or not isinstance(error, TimeoutError) else ""
             return None
         self.fault = ""
-        return lambda units: Near(table, vector, units, self._config.recall.meaning)
+        if self._talks is None:
+            self._want()
+        return Question(table, vector, self._talks, self._config.recall.meaning)
+
+    def _want(self) -> None:
+        self.is_wanted = True
+        self.wake()
 
     def _vector(self, embedder: Embedder, question: str, deadline: Deadline) -> Array:
         """Return the vector of the question; TimeoutError at the deadline, whatever the embedder does."""
@@ -268,6 +317,7 @@ class Meaning:
         done = 0
         if self.is_wanted and store.table():
             embedder.load()
+            self._talks = embedder.vectors([text for _, text in _TALKS], _PATIENCE_S, asks=True)
             self.is_wanted = False
         most_bytes = self._config.embeddings.cache_bytes
         # a `forget` deletes all vectors

@@ -103,6 +103,28 @@ def test_meaning_finds_a_message_that_no_file_holds_yet(ready):
     assert "汽车送去保养了，后天取。" in texts(ready.search("轿车在哪儿"))
 
 
+LAST, FIRST = {"2026-01-29", "2026-01-31"}, {"2026-01-05"}
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        *[(question, LAST) for question in ("what were we discussing last time", "上次聊到哪了？", "De quoi avons-nous parlé la dernière fois ?")],
+        *[(question, FIRST) for question in ("what was our first chat about", "我们最开始聊的什么")],
+    ],
+)  # fmt: skip
+def test_who_asks_for_the_last_or_the_first_talk_gets_its_days(ready, question, days):
+    early, today = (
+        message("early", "2026-01-05T08:00", "我养了一只猫。"),
+        message("new", "2026-01-31T08:00", "The cat is asleep."),
+    )
+    ready.write([early, *SAID, today])
+    ready.ws.meaning.is_wanted = True
+    make_vectors(ready.ws, ready.clock)
+    assert {str(hit.unit.day) for hit in ready.search(question).hits} == days
+    assert ready.search(QUESTION).hits[0].because[0].startswith("words")
+
+
 @pytest.mark.parametrize("question", ["好的，谢谢！", "42", "你好"])
 def test_meaning_is_not_asked_for_small_talk_and_numbers(ready, question):
     assert ready.ws.searcher.for_input(question, ready.clock(), (), ALONE).hits == ()
