@@ -24,6 +24,7 @@ from ..query.parse import Query
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_of
+from .chunking import PAUSE_S
 from .hit import LATER, LINK, PartName
 from .ranking import LOOKED_AT, Corpus, Scored, begins_with_a_word
 
@@ -89,6 +90,14 @@ def is_of_user(hit: Scored) -> bool:
     return bool(hit.candidate.day) and hit.candidate.role != "assistant"
 
 
+def answered_by(answer: Scored, hits: Sequence[Scored]) -> Scored | None:
+    """Return the user's message of these that came last before this *answer* of the assistant's, in its talk; else None."""
+    at, session = answer.passage.moment[1], answer.passage.session
+    of_talk = [hit for hit in hits if hit.candidate.role == "user" and hit.passage.session == session]
+    before = [hit for hit in of_talk if 0 <= at - hit.passage.moment[1] <= PAUSE_S]
+    return max(before, key=when, default=None) if answer.candidate.role == "assistant" else None
+
+
 def is_statement(hit: Scored) -> bool:
     """True if the passage is of the user and does not end in a question."""
     return is_of_user(hit) and not hit.passage.asks
@@ -139,6 +148,7 @@ def _with_company(
         more = [hit for hit in later[:_MOST_ALIKE] if near.get(hit.candidate.unit, 0.0) >= LEAST_ALIKE]
         close = [hit for hit in more[:_CLOSE] if near[hit.candidate.unit] >= 1.0]
         close += [hit for hit in of_name if hit in later and hit.candidate.unit in near]
+        close = [hit for hit in close if hit.score]  # it has something of the question, too
         for scored in [*close, *of_name, *more]:
             least.setdefault(scored, best.score * (_BEHIND_BEST if n == 0 and scored in close else _IN_ROOM))
             scored.because += [reason] if (reason := LATER if scored in later else LINK) not in scored.because else []

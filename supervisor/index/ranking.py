@@ -33,7 +33,7 @@ _FIRST_WORTH: Final = 0.2
 #: The share of the best score of its day that a message gets; the bonus for a day that is named, and for the role.
 _DAY_WORTH: Final = 0.2
 _NAMED_WORTH: Final = 0.8
-_ROLE_WORTH: Final = 0.3
+_ROLE_WORTH: Final = 0.8
 #: The share of its score that a message loses if it ends in a question, and if it is the assistant's, unless these words are
 #: asked for.
 _ASKS_LOSS: Final = 0.2
@@ -89,7 +89,7 @@ def rank(query: Query, candidates: Sequence[Document], corpora: Sequence[Corpus]
         return []
     if query.only_days:
         scored = [_of_day(query, candidate) for candidate in candidates]
-        return sorted(scored, key=lambda hit: -hit.score)
+        return sorted(scored, key=lambda hit: (-hit.score, hit.passage.moment, hit.passage.start))  # as a day goes
     query = replace(query, words=weighed(query))
     by_word = word_scores(candidates, corpora, query.words, query.related)
     plain = _sum(query, query.words, by_word)
@@ -112,7 +112,8 @@ def rank(query: Query, candidates: Sequence[Document], corpora: Sequence[Corpus]
 
 def _of_day(query: Query, candidate: Document) -> Scored:
     if candidate.day and any(candidate.day in days for days in query.days):
-        return Scored(candidate, ScoreParts(days=1.0), [f"day {candidate.day}"])
+        who = -_ASSISTANT_LOSS if candidate.role == "assistant" else 0.0
+        return Scored(candidate, ScoreParts(days=1.0, who=who), [f"day {candidate.day}"])
     named = (days for days in query.days if not {*day_tokens(days)}.isdisjoint(candidate.own_words))
     return Scored(candidate, ScoreParts(days=_ABOUT_A_DAY), [f"day {next(named, query.days[0]).label}"])
 

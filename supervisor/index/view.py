@@ -27,7 +27,7 @@ from .documents import CONTEXT_WIDTHS, Document
 from .engine import Engine
 from .hit import MEANING, Asked, Edge, Hit, Nearness, Passage, ScoreParts, SearchResult, Tier
 from .manifest import Manifest, Record, keys_of
-from .newest import BRING, LEAST_ALIKE, is_of_user, names_in, newest_first, users_first
+from .newest import BRING, LEAST_ALIKE, answered_by, is_of_user, names_in, newest_first, users_first
 from .ranking import SHORT, Corpus, Scored, evidence_of, rank, related_words_in
 
 #: The most changed groups that an overlay holds; the newest are taken.
@@ -221,8 +221,9 @@ class View:
         evidence = evidence_of(query, best, self.corpora[0], near)
         least *= min(1.0, max((hit.score for hit in best), default=0.0))
         kept = [hit for hit in best if hit.score >= least and hit.score]
-        if query.is_of_days:  # what stands next to a message about the day is about something else
-            kept = [hit for hit in kept if hit.matching(query.words) or related_words_in(query, hit)]
+        if query.is_of_days:  # what stands next to a message about the day is about something else, but what it answers
+            about = [hit for hit in kept if hit.matching(query.words) or related_words_in(query, hit)]
+            kept = [hit for hit in kept if hit in [*about, *(answered_by(hit, kept) for hit in about)]]
         if not kept:
             words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT and word not in query.day_words]
             return SearchResult(nowhere=tuple(word for word in words if not self.corpora[0].frequency(word)))

@@ -103,6 +103,12 @@ def test_ranking_finds_what_names_a_day_behind_what_was_said_on_it(world, questi
     assert {hit.because[-1] for hit in found} == {"day 2026-01-23"}
 
 
+def test_ranking_tells_a_day_in_its_order_and_the_users_words_first(world):
+    said = ("assistant", "早。"), ("user", "修好了水管"), ("assistant", "辛苦了。"), ("user", "去看了牙医")
+    world.write([message(f"{n}", f"2026-01-23T10:0{n}", text, role) for n, (role, text) in enumerate(said)])
+    assert world.found_texts("上周五怎么了") == ["修好了水管", "去看了牙医", "早。", "辛苦了。"]
+
+
 # ── the newest of what is about the same thing (supervisor/index/newest) ─────────
 
 COSTS = "took the first levothyroxine, 50 micrograms, the gp wants bloods"

@@ -108,6 +108,17 @@ def test_search_finds_what_is_due_on_the_days_asked_for_and_nothing_else(memory,
     assert found_by(memory, question) == answers
 
 
+def test_an_answer_that_names_the_day_comes_with_what_it_answers(tmp_path):
+    said = (
+        ("user", "I bought stamps."),
+        ("user", "Nell plays the elephant piece on the 9th"),
+        ("assistant", "Wednesday 9 December, in Clifton."),
+    )
+    world = World(tmp_path, NOW, WITHOUT_MODEL)
+    world.append(*(message(f"m{n}", f"2026-11-24T09:0{n}", text, role) for n, (role, text) in enumerate(said)))
+    assert set(world.found_texts("what's on 9 December?")) == {said[1][1], said[2][1]}
+
+
 def test_inject_shows_what_is_due_as_it_was_said_and_todays_day(memory):
     block = memory.inject("what's due today?").memory
     assert "(Today is Wednesday, 25 November 2026; a dated line may no longer be true.)\n" in block
