@@ -150,8 +150,7 @@ def _read_others(ws: Workspace, folder: Path, left_out: list[str]) -> Iterator[t
     is_read = folder in read_before or folder.parent == paths.originals
     for name, stat in sorted(ws.files.disk.stats(folder).items()):
         path, relative = folder / name, paths.relative(folder / name)
-        place = place_of(relative)
-        if (place and not place.in_backup) or name == ".git" or path in (paths.root / LIST, paths.root / LOST_AND_FOUND):
+        if not _is_in_backup(relative):
             continue
         if modes.S_ISDIR(stat.mode) and relative.count("/") < MOST_FOLDERS:
             yield from _read_others(ws, path, left_out)
@@ -159,6 +158,12 @@ def _read_others(ws: Workspace, folder: Path, left_out: list[str]) -> Iterator[t
             left_out.append(relative)
         elif not is_read and path not in (paths.history, paths.history_backup, paths.seen) and (version := _read(ws, path)):
             yield path, version
+
+
+def _is_in_backup(path: str) -> bool:
+    """True if a backup has what is at that path of the workspace: no lock, token or index, nothing of git, which runs hooks."""
+    place, parts = place_of(path), path.split("/")
+    return (place is None or place.in_backup) and ".git" not in parts and parts[0] not in (LIST, LOST_AND_FOUND)
 
 
 def _read(ws: Workspace, path: Path, wait_s: float = sum(RETRY_PAUSES_S)) -> FileVersion | None:
@@ -195,8 +200,10 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
         keep_last(ws, done)
         with _opened(file) as backup:
             contents = backup.contents
+        nightly = re.compile(rf"{re.escape(ws.paths.root.name)}-nightly-\d{{4}}-\d\d-\d\d\.tar")
+        by_day = sorted(folder / name for name in ws.files.disk.names(folder) if nightly.fullmatch(name))
         # a wrong clock may have made a backup of a later day, after which this one is not the last by its name
-        older = [path for path in nightly_backups(ws, folder)[:-keep] if path != file]
+        older = [path for path in by_day[:-keep] if path != file]
         for path in older:
             ws.files.remove(path)
     except (SupervisorError, OSError) as error:
@@ -207,16 +214,8 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     return file, contents, older
 
 
-def nightly_backups(ws: Workspace, folder: Path) -> list[Path]:
-    """Return the nightly backups of this workspace, by their names, the oldest first."""
-    name = re.compile(rf"{re.escape(ws.paths.root.name)}-nightly-\d{{4}}-\d\d-\d\d\.tar")
-    stats = ws.files.disk.stats(folder).items()
-    return sorted(folder / entry for entry, stat in stats if name.fullmatch(entry) and modes.S_ISREG(stat.mode))
-
-
 def _refuse_little_room(ws: Workspace, folder: Path) -> None:
-    places = ((place_of(ws.paths.relative(path)), stat.st_size) for path, stat in walk(ws.paths.root))
-    size = sum(size for place, size in places if place is None or place.in_backup)
+    size = sum(stat.st_size for path, stat in walk(ws.paths.root) if _is_in_backup(ws.paths.relative(path)))
     disk = os.statvfs(folder)
     if disk.f_bavail * disk.f_frsize - size < SCARCE_BYTES:
         raise StorageError(folder, Text("a backup would leave less than {count} MiB free", count=SCARCE_BYTES >> 20))
@@ -277,17 +276,18 @@ def _opened(file: Path) -> Iterator[BackupFile]:
 @contextlib.contextmanager
 def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[Path]:
     """
-    Yield a folder with the files of the backup; it is deleted at the end, unless it was renamed.
+    Yield a folder with the files of the backup that recalld puts into one; it is deleted at the end, unless it was renamed.
 
     With *place* it is in a folder of its own there, and its files are durable; without *place* it is a temporary folder.
     """
     with tempfile.TemporaryDirectory(prefix=".recalld-", dir=place, ignore_cleanup_errors=True) as temporary:
         root = Path(temporary) / "workspace"
         files.make_folder(root)
-        folders = {root / above for entry in backup.contents.files for above in Path(entry.path).parents}
+        entries = [entry for entry in backup.contents.files if _is_in_backup(entry.path)]
+        folders = {root / above for entry in entries for above in Path(entry.path).parents}
         for folder in sorted(folders - {root}):
             files.disk.mkdir(folder)
-        for entry in backup.contents.files:
+        for entry in entries:
             path = root / entry.path
             handle = files.disk.create(path, 0o700 if entry.executable else FILE_MODE)
             try:

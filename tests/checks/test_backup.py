@@ -344,6 +344,13 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
 }
 
 
+@pytest.mark.parametrize("name", [".git/hooks/x", "memory/.git/config", ".recalld/token", ".recalld/index/a"])
+def test_restore_unpacks_nothing_that_no_backup_of_recalld_has(lived, place, name):
+    service.restore(rewritten(created(lived, place / "一.tar").file, renamed(name)), place / "新的")
+    assert (place / "新的/memory").is_dir()
+    assert not (place / "新的" / name).exists()
+
+
 @pytest.mark.parametrize("kind", BAD)
 def test_restore_refuses_a_bad_archive_before_anything_is_written(lived, place, kind):
     change, why = BAD[kind]

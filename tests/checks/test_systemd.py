@@ -93,14 +93,14 @@ def test_install_of_a_service_that_does_not_start_says_why(machine):
     assert machine.tree() == HERE.units()
 
 
-@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a link to a device", "4 TB of zeros"])
-def test_install_leaves_what_is_no_unit_alone(machine, kind):
+@pytest.mark.parametrize("kind", sorted({*OTHERS} - {"a link to a file", "an empty file", "a foreign file"}))
+def test_what_is_no_unit_is_no_service_and_is_left_alone(machine, kind):
+    """A pipe in a user's folder of units hung `status`, and a link to /dev/zero took all memory of the machine."""
     machine.folder.mkdir(parents=True)
     OTHERS[kind](machine.folder / SERVICE)
+    assert systemd.installed(HERE.workspace) == {}
     with pytest.raises(ForeignUnit):
         systemd.install(HERE)
-    with pytest.raises(ForeignUnit):
-        systemd.installation(BARE)
 
 
 def test_install_without_the_backups_of_before_removes_their_units(machine):
@@ -342,13 +342,6 @@ def test_unit_that_another_user_wrote_breaks_no_reader(units, said):
     for workspace, other in ((said, made), ("/w", "# Made with: " + "[" * 100_000), ("/w", huge)):
         (units / SERVICE).write_text(f'{first}\n# The workspace: "{workspace}"\n{other}\n[Unit]\n', encoding="utf-8")
         assert systemd.installed(Path("/w")) == {}
-
-
-@pytest.mark.parametrize("kind", sorted({*OTHERS} - {"a link to a file", "an empty file", "a foreign file"}))
-def test_services_are_looked_for_in_regular_files_of_a_unit_s_size(units, kind):
-    """A pipe in a user's folder of units hung `status`, and a link to /dev/zero took all memory of the machine."""
-    OTHERS[kind](units / SERVICE)
-    assert systemd.installed(Path("/w")) == {}
 
 
 #: The option that is refused, its field, and values that no unit can hold.
