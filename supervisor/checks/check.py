@@ -31,20 +31,19 @@ _COMMAND: Final = lazy_re(r"`([^`]+)`")
 @dataclass(frozen=True, slots=True)
 class Finding:
     """
-    What a check found: "odd" if it may be intended, "bad" if it stops recalld or a part of it, "good" if nothing is wrong.
+    What a *check* found: "odd" if it may be intended, "bad" if it stops recalld or a part of it, "good" if nothing is wrong.
 
-    *why* is a sentence, "" if it is good; *check* is the name under which `doctor` lists it.
+    *why* is a sentence, "" if it is good; *mend* is the command that it names.
     """
 
     state: State
     why: str
     check: str = ""
+    mend: str | None = None
 
-    @property
-    def mend(self) -> str | None:
-        """The command that the sentence names; None if it names none."""
-        match = _COMMAND.search(self.why)
-        return match[1] if match else None
+    def __post_init__(self) -> None:
+        if self.mend is None and (match := _COMMAND.search(self.why)):
+            object.__setattr__(self, "mend", match[1])
 
 
 Faults: TypeAlias = Iterator[Finding]

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..checks.check import Finding
 from ..longterm.lines import DEFAULT_SOURCE
 from ..operations import days, history, long_term, recall, upkeep
 from ..operations import forget as forgetting
@@ -28,7 +29,6 @@ from ..operations.history import SessionsAnswer
 from ..operations.operation import A, Caller, Operation, perform
 from ..operations.prune import Pruned
 from ..operations.undo import Undone
-from ..operations.upkeep import CheckAnswer
 from ..protocol.config import check_folder
 from ..storage.clock import Clock, utc_now
 from ..storage.control import UNLIMITED, Control
@@ -165,7 +165,7 @@ class Memory:
         """Return the sessions that messages name, the one talked in last first, and how far each is summed up."""
         return self._perform(history.sessions, limit=limit)
 
-    def examine(self, *, slow: bool = False) -> list[CheckAnswer]:
+    def examine(self, *, slow: bool = False) -> list[Finding]:
         """Return what each check finds; without *slow*, what the slow checks found last."""
         return self._perform(upkeep.examine, slow=slow)
 

@@ -17,7 +17,7 @@ from ..archive.memory_folder import MemoryFolder
 from ..archive.plan import DayFile, plan_days, without_open_questions
 from ..archive.quarantine import Unread
 from ..archive.run import taken_names, why_due
-from ..checks.check import Look
+from ..checks.check import Finding, Look
 from ..protocol.dated_file import DatedFile, parse_dated, render_dated
 from ..protocol.message import Failure
 from ..storage.clock import to_wire
@@ -174,23 +174,12 @@ def index_rebuild(memory: Visible, wait_s: float = 10.0) -> Changes:
     return memory.ws.searcher.refresh(wait_s, memory.control, rebuild=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckAnswer:
-    """What a *check* found: "good", "odd" or "bad"; *why* is a sentence, *mend* the command in it."""
-
-    check: str
-    state: str
-    why: str
-    mend: str | None
-
-
 @operation("examine", owner=True, within_s=60.0)
-def examine(memory: Visible, slow: bool = False) -> list[CheckAnswer]:
+def examine(memory: Visible, slow: bool = False) -> list[Finding]:
     """Return what each check finds, in the order of `doctor`; a check without a fault is "good", a slow one may be left out."""
     from ..checks.table import examine as examine_all
 
-    findings = examine_all(Look(memory.ws, memory.caller.clock(), slow=slow))
-    return [CheckAnswer(check=finding.check, state=finding.state, why=finding.why, mend=finding.mend) for finding in findings]
+    return examine_all(Look(memory.ws, memory.caller.clock(), slow=slow))
 
 
 # ── what the next run would do ───────────────────────────────────────────────
