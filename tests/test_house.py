@@ -43,9 +43,9 @@ ROOMS: Final = (
         goal=950,
     ),
     Room("supervisor/host", most=2_188, goal=2_200),
-    Room("supervisor/checks", most=2_099, goal=2_100),
+    Room("supervisor/checks", most=2_098, goal=2_100),
     Room("supervisor/importing", most=2_200, goal=1_400),
-    Room("supervisor/operations", most=1_799, goal=1_800),
+    Room("supervisor/operations", most=1_788, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_583, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_931, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_935, goal=1_900),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_887, goal=48_000)
+ALL: Final = Room("all", most=49_875, goal=48_000)
 MODULES: Final = Room("modules", most=248, goal=270)
 OF_TESTS: Final = Room("tests", most=48_006, goal=48_000)
 
