@@ -223,7 +223,9 @@ def _parsed(acts: bytes) -> dict[str, Act]:
                 kept_acts[undone] = replace(kept_acts[undone], undone=True)
             from_wire(raw["at"])
             fields = {name: value for name, value in raw.items() if name not in ("id", "at", "kind", "by", "undone")}
-            kept_acts[str(raw["id"])] = Act(str(raw["id"]), str(raw["at"]), str(raw["kind"]), str(raw["by"]), fields)
+            act = Act(str(raw["id"]), str(raw["at"]), str(raw["kind"]), str(raw["by"]), fields)
+            sentence_of(act)  # of a kind or a form that this version does not know, it is nobody's act
+            kept_acts[act.id] = act
     return kept_acts
 
 

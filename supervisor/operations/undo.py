@@ -57,8 +57,11 @@ def undo(memory: Visible, id: str) -> Undone:  # noqa: A002 - its name in JSON
         )
     if act.undone:
         return Undone(act.id, act.kind, sentence_of(act), done=False)
-    with noting():  # what is done for it is no act of its own
-        _take_back(ws, act)
+    try:
+        with noting():  # what is done for it is no act of its own
+            _take_back(ws, act)
+    except (KeyError, TypeError, ValueError) as error:  # a line of acts.jsonl that somebody has changed
+        raise BadRequest(act.id, _GONE) from error
     ws.diary.record_undone(act, caller.clock(), author(caller.interface, "undo"))
     changed = act.fields.get("hunks", ())
     back, taken = (tuple(line for hunk in changed for line in str(hunk[side]).splitlines()) for side in (1, 2))

@@ -120,6 +120,33 @@ def test_undo_refuses_an_id_that_is_none(world: World, act: str) -> None:
         take_back(world, act)
 
 
+def test_undo_brings_a_long_term_file_back_that_a_model_deleted_or_renamed(world: World) -> None:
+    write(world, "对花生过敏")
+    before = world.read("memory.md")
+    tool = AnthropicMemory(Memory(world.ws, clock=world.clock))
+    for command in (
+        {"command": "delete", "path": "/memories/memory.md"},
+        {"command": "rename", "old_path": "/memories/memory.md", "new_path": "/memories/x.md"},
+    ):
+        assert not tool(command).is_error
+        assert not (world.root / "memory.md").exists()
+        assert "the text of memory.md was changed, by a tool" in diary(world)[-1]
+        take_back(world, last_id(world))
+        assert world.read("memory.md") == before
+
+
+@pytest.mark.parametrize("line", ['"kind":"moved"', '"kind":"written"', '"kind":"ended"'])
+def test_diary_goes_on_after_an_act_that_it_does_not_know(world: World, line: str) -> None:
+    write(world, "一")
+    with world.paths.acts.open("a") as file:
+        file.write(f'{{"id":"m-11111111","at":"2026-01-31T02:00:00.000Z","by":"tool write",{line}}}\n')
+    write(world, "二")
+    assert len(diary(world)) in (2, 3)
+    assert take_back(world, last_id(world)).done
+    with pytest.raises(BadRequest):
+        take_back(world, "m-11111111")
+
+
 def test_undo_refuses_forgetting(world: World) -> None:
     world.write([message("m-secret-0001", "2026-01-30T09:00", "暗号是山茶花十七号。")])
     world.settle()

@@ -25,11 +25,12 @@ from ...longterm.lines import without_surrogates
 from ...longterm.long_term_file import LongTermFile, refuse_too_large
 from ...protocol.marks import pins_more, with_marks_of
 from ...protocol.paths import day_of_name, is_foreign
-from ...storage.control import acting, author, noting
+from ...storage.control import acting, author, note, noting
 from ...storage.disk import Stat, place_below
 from ...storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from ...storage.keeping import kept_name, move_across
 from ...storage.texts import Text, msgid
+from ...text.comparing import hunks
 from ...text.foreign_text import LONGEST_GIVEN
 from ...text.lazy_re import lazy_re
 from ...workspace import Workspace
@@ -83,11 +84,11 @@ class AnthropicMemory:
         try:
             self._refuse_others()  # again: the conversation may have turned out to be a group's
             name, arguments = _checked(command)
+            ws, path = self._workspace, self._workspace.long_term.path
             with acting("tool", "anthropic"), noting() as noted:
                 try:
                     return Reply(getattr(self, f"_{name}")(**arguments))
                 finally:
-                    ws, path = self._workspace, self._workspace.long_term.path
                     if acts := [act for act in noted if act.get("path") == path]:  # notes are not in the diary
                         ws.attempt("diary", lambda: ws.diary.keep(acts, self._clock(), author("tool", "memory")), None)
         except _Refused as error:
@@ -123,6 +124,7 @@ class AnthropicMemory:
             refuse_too_large(path, data)
             self._files.make_folder(place.parent)
             self._files.create(place, data)
+            self._note_change(place, "", data.decode())
         return f"File created successfully at: {path}{note}"
 
     def _str_replace(self, path: str, old_str: str, new_str: str) -> str:
@@ -172,6 +174,7 @@ class AnthropicMemory:
             raise _Refused(f"Cannot delete the {_ROOT} directory itself")
         with self._workspace.long_term.locked():
             is_folder = self._is_folder(place, f"The path {path} does not exist")
+            text = "" if is_folder else self._text_file(place).read().text
             self._files.make_folder(self._paths.previous, lasting=True)
             self._files.ensure_durable(place)
             self._files.disk.touch(place)  # the time from which its copy is kept
@@ -182,6 +185,7 @@ class AnthropicMemory:
                 with contextlib.suppress(FileExistsError):
                     move_across(self._files, place, name.with_stem(f"{name.stem}-{n}") if n > 1 else name)
                     break
+            self._note_change(place, text, "")
         return f"Successfully deleted {path}"
 
     def _rename(self, old_path: str, new_path: str) -> str:
@@ -191,13 +195,21 @@ class AnthropicMemory:
         with self._workspace.long_term.locked():
             if new == self._paths.memory or self._stat(new):
                 raise _Refused(f"The destination {new_path} already exists")
-            self._refuse_odd_name(new, is_folder=self._is_folder(old, f"The path {old_path} does not exist"))
+            is_folder = self._is_folder(old, f"The path {old_path} does not exist")
+            self._refuse_odd_name(new, is_folder=is_folder)
             if new.is_relative_to(old):
                 raise BadRequest("new_path", Text("{path!r} is inside the old path; give another one", path=new_path))
+            text = "" if is_folder else self._text_file(old).read().text
             self._files.make_folder(new.parent)
             self._files.ensure_durable(old)
             move_across(self._files, old, new)
+            self._note_change(old, text, "")
+            self._note_change(new, "", text)
         return f"Successfully renamed {old_path} to {new_path}"
+
+    def _note_change(self, place: Path, before: str, after: str) -> None:
+        """Note, for the diary and `undo`, that a file has left or come as a whole."""
+        note("text", path=self._paths.relative(place), hunks=hunks(before, after), made=not before)
 
     def _place(self, path: str) -> Path:
         """Return the file or folder of the path; an error for one that leads out of memory, by a link too, or is never read."""
