@@ -155,8 +155,12 @@ class LineReader:
         return place
 
 
+#: Characters of a refused path that are said back: a model may give anything.
+_SHOWN: Final = 80
+
+
 def _no_memory(path: str) -> BadRequest:
-    return BadRequest("path", Text("{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md", path=path))
+    return BadRequest("path", Text("{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md", path=path[:_SHOWN]))
 
 
 def _parts_of(path: str) -> tuple[str, ...]:

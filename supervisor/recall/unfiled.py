@@ -180,14 +180,15 @@ class Unfiled:
 
     def blocks_of(self, identity: str, now: datetime, journal: SeenJournal, memory: MemoryFolder) -> Iterator[Block]:
         """
-        Yield the texts of the message whose path ends with *identity*; none if there is no such message.
+        Yield the texts of the message whose path ends with *identity*, the newest first; none if there is no such message.
 
         A message that was filed meanwhile is found in its dated file, which *journal* has recorded.
         """
         wanted = unquote(identity, errors="surrogatepass")
-        yield from (block_of(message) for message in self.searched(now) if message.id in {wanted, identity})
+        unfiled = [block_of(message) for message in self.searched(now) if message.id in {wanted, identity}]
         journal.refresh()
-        yield from (block for name in journal.files_of([wanted]) for block in memory.blocks(name) if block.key[0] == wanted)
+        filed = [block for name in journal.files_of([wanted]) for block in memory.blocks(name) if block.key[0] == wanted]
+        yield from reversed([*filed, *unfiled])
 
     def _present_messages(self, now: datetime) -> list[Message]:
         """

@@ -296,7 +296,7 @@ TAG = re.compile(r"<(/?)(?:b|s|code|ul|li|pre(?: class=\"block\")?|ol(?: start=\
     [
         ("对**花生**过敏，~~芝麻~~ `x<y`", "对<b>花生</b>过敏，<s>芝麻</s> <code>x&lt;y</code>"),
         ("- **now**\n- then", "<ul><li><b>now</b></li><li>then</li></ul>"),
-        ("3. 三\n4. 四", '<ol start="3"><li>三</li><li>四</li></ol>'),
+        ("3. 三\n5. 四", '<ol><li value="3">三</li><li value="5">四</li></ol>'),
         ("so:\n```sh\nrm -r **/*\n```\n", 'so:\n<pre class="block"><code>rm -r **/*</code></pre>'),
         ("2 ** 3, ~ 5 * 4 ~", "2 ** 3, ~ 5 * 4 ~"),
         ("<b onclick=x>**<i>**", "&lt;b onclick=x&gt;<b>&lt;i&gt;</b>"),

@@ -42,6 +42,7 @@ def test_search_finds_a_new_text_under_a_filed_id(world):
     world.settle()
     world.write([message("a", "2026-01-28T09:00", "The cabin is by the lake, its wifi is plum-orchid-77.")])
     assert unfiled_in(memory_of(world).find("wifi of the cabin")) == ["a"]
+    assert "plum-orchid" in memory_of(world).get("history.json#a").text
 
 
 def test_search_finds_what_another_program_has_just_lost(world):

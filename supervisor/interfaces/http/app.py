@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -80,7 +81,7 @@ _RETRY_AFTER: Final = 5
 def _response(site: Site, page: Any, request: Request, error: Exception) -> Response:
     """Return the answer to an error: for a browser the page's, else a problem in JSON; a bug becomes an event."""
     ws = site.workspace
-    if not isinstance(error, (HTTPException, SupervisorError, OSError)):
+    if not isinstance(error, (HTTPException, SupervisorError, OSError, ClientDisconnect)):
         ws.events.report("http", [InternalError.of("a request over HTTP", error)])
     status, sentence, headers, more = _refusal(error, site.language(request), str(ws.paths.root))
     if request.url.path.startswith(PROXY):

@@ -130,13 +130,14 @@ class View:
 
 
 def own_address(given: str, otherwise: str = "/") -> str:
-    """
+    r"""
     Return the address that a form gave if it is one of ours, else *otherwise*.
 
-    >>> own_address("/days?year=2026"), own_address("//evil.example"), own_address("https://evil.example", "/days")
+    >>> own_address("/days?year=2026"), own_address("//evil.example"), own_address("/\t/evil.example", "/days")
     ('/days?year=2026', '/', '/days')
     """
-    return given if given.startswith("/") and not given.startswith(("//", "/\\")) else otherwise
+    is_ours = given.startswith("/") and not given.startswith(("//", "/\\")) and given.isprintable()  # a browser drops a tab
+    return given if is_ours else otherwise
 
 
 def go(address: str) -> Response:

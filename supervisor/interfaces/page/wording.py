@@ -164,10 +164,13 @@ def _lines_html(text: str) -> Markup:
             pieces.append(line_html("".join(lines)))
             continue
         items = [item for line in lines if (item := _ITEM.match(line))]
-        shown = (Markup("<li>{}</li>").format(line_html(item.string[item.end() :].rstrip("\n"))) for item in items)
-        number = items[0][1]
-        start = Markup(' start="{}"').format(number) if number and number != "1" else ""
-        pieces.append(Markup("<{0}{1}>{2}</{0}>").format(kind, start, Markup("").join(shown)))
+        shown = (
+            Markup("<li{}>{}</li>").format(
+                Markup(' value="{}"').format(item[1]) if item[1] else "", line_html(item.string[item.end() :].rstrip("\n"))
+            )
+            for item in items
+        )
+        pieces.append(Markup("<{0}>{1}</{0}>").format(kind, Markup("").join(shown)))
     return Markup("").join(pieces)
 
 

@@ -74,7 +74,8 @@ def turn_of(ws: Workspace, talk: Talk, session: str, now: datetime) -> Turn:
     is_kept_there = talk.kind == "responses" and talk.value("conversation") is not None
     session = session or named_session(talk) or first_session(talk)
     if before or is_kept_there:
-        return Turn(session, digest("" if before else _last_answer(ws, session, now), before), talk.question)
+        # with its words: what begins alike need not be the same talk, and would be an edit of the other
+        return Turn(session, digest("" if before else _last_answer(ws, session, now), before, talk.question), talk.question)
     # a client without a history: the same words again are the same question for a while, other words another one
     return Turn(session, digest(_last_answer(ws, session, now - _AGAIN), "", talk.question), talk.question)
 
