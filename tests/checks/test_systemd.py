@@ -120,31 +120,24 @@ def test_check_says_what_is_missing_of_systemd(machine, monkeypatch):
     machine.refuses["show"] = "Failed to connect to bus"
     with pytest.raises(NoService, match="no session of systemd"):
         systemd.check_manager(HERE)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(NoPermission, match="with `sudo`"):
+        systemd.check_manager(replace(HERE, user="alice"))
     monkeypatch.setattr(systemd, "BOOTED", machine.folder / "run")
     with pytest.raises(NoService, match="systemd does not run here"):
         systemd.check_manager(HERE)
 
 
-def test_check_wants_root_for_units_of_the_system(machine, monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(NoPermission, match="with `sudo`"):
-        systemd.check_manager(replace(HERE, user="alice"))
-
-
-def test_restart_starts_the_service_that_is_installed(machine):
+def test_restart_starts_what_is_installed_whose_trouble_is_reported_again(machine):
     with pytest.raises(NoUnit):
         systemd.installation(BARE)
     systemd.install(HERE)
     assert systemd.installation(BARE) == HERE
+    HERE.alarm.mkdir(parents=True)
+    (HERE.alarm / "told").write_text("recalld.service is down\n")
     machine.called.clear()
     systemd.restart(HERE)
     assert machine.verbs() == ["daemon-reload", "reset-failed", "restart"]
-
-
-def test_restart_lets_the_same_trouble_be_reported_again(machine):
-    HERE.alarm.mkdir(parents=True)
-    (HERE.alarm / "told").write_text("recalld.service is down\n")
-    systemd.install(HERE)
     assert not (HERE.alarm / "told").exists()
 
 
