@@ -103,8 +103,7 @@ class DropBox:
             except ValueError as error:
                 why[path.name] = error.args[0]
             except (SupervisorError, OSError) as error:
-                refused = as_supervisor_error(error, "intake", path)
-                why[path.name] = getattr(refused, "why", refused.sentence)
+                why[path.name] = as_supervisor_error(error, "intake", path).sentence
         return messages, why
 
     def parse(self, path: Path, version: FileVersion) -> list[Message]:
