@@ -209,14 +209,14 @@ class View:
         below that share of the best where it has less than 1: words that most of memory has score little wherever they are.
         *meaning* returns how near passages come to the question by meaning.
         """
-        query = self._of_talk(query, meaning.talk) if meaning and meaning.talk else query
+        query = self._of_talk(query, meaning.talk) if meaning and meaning.talk and not query.days else query
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         query = with_related_words(query, self.corpora[0].frequency)
         units = None if self.engine else [passage.unit for passage in self.overlay.passages.values()]
         near = meaning(units) if meaning and not query.only_days else None
         keys = self.paths.keys() if originals else {key for key, path in self.paths.items() if self._tier(path) != "original"}
         best = self._ranked(query, keys, near)
-        if near and not near.stands_out and not any(hit.is_worded for hit in best):
+        if near and not near.stands_out and not any(hit.is_worded or hit.parts.days for hit in best):
             best = []
         evidence = evidence_of(query, best, self.corpora[0], near)
         least *= min(1.0, max((hit.score for hit in best), default=0.0))

@@ -60,7 +60,7 @@ def append(
         raise BadRequest("--role", Text("{role!r} is no role; give user, assistant, system or tool", role=role))
     if at is not None and (why := why_not_said_at(at, ws.zone, began + ws.config.archive.future_limit)):
         raise BadRequest("--at", why)
-    words = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if text == "-" else text
+    words = _in_utf8(sys.stdin.buffer.read() if text == "-" else os.fsencode(text))
     if not words.strip():
         raise BadRequest("--text", Text("it is empty, and nothing was added; give the words of the message"))
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
@@ -69,6 +69,15 @@ def append(
     if not all(ids):
         call.say(Text("this message was forgotten, and was not stored."))
     return _acknowledge(call, ids)
+
+
+def _in_utf8(words: bytes) -> str:
+    from ...storage.lenient_json import not_utf8
+
+    try:
+        return words.decode()
+    except UnicodeDecodeError as error:
+        raise BadRequest("--text", not_utf8(words) or Text("it is not UTF-8 at byte {at}", at=error.start)) from None
 
 
 def _acknowledge(call: Call, ids: list[str]) -> int:
