@@ -80,7 +80,7 @@ WITH_MODEL = f'{WITHOUT_MODEL}[llm]\nmodel = "qwen-test"\n'
 QUESTIONS = ("明天把 nginx 的配置备份一下。", "我对花生过敏，点外卖要备注。", "上次部署 Cloudflare Workers 超时了，怎么改的？")
 ANSWERS = ("好的，已记下：备份放在 /srv/backup。", "记住了，花生过敏。", "把超时改成 30 秒，再加一次重试。")
 #: A summary that is accepted.
-GOOD_SUMMARY = "## 部署\n\n超时改成 30 秒，备份放在 /srv/backup。"
+GOOD_SUMMARY = "## 部署\n\nnginx 超时改成 30 秒，docker 的备份放在 /srv/backup。"
 
 
 def at(text: str) -> datetime:

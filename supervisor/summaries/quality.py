@@ -28,11 +28,11 @@ from ..text.tokenizer import tokens
 from ..text.word_frequency import rarity_of, telling_words
 
 _WORD: Final = lazy_re(r"\w")
-#: Telling words of the material from which on an answer is compared with it: for less no model is asked.
+#: From so many telling words on the material says enough to judge its answer strictly.
 _MIN_TELLING: Final = 16
 #: An answer holds this share of the extract's facts and telling words at least: of a month's more, since a small model tells of
-#: some of its days and leaves out the others; less where its length is bounded; of what code joined from summaries of days
-#: nearly all, since the extract of the messages repeats no fault of theirs.
+#: some of its days and leaves out the others; less where its length is bounded, or the material is short; of what code joined
+#: from summaries of days nearly all, since the extract of the messages repeats no fault of theirs.
 _HELD_SHARE: Final = 0.3
 _HELD_OF_MONTH: Final = 0.35
 _HELD_BOUNDED: Final = 0.2
@@ -242,11 +242,9 @@ _FIELD_SHARE: Final = 0.5
 
 def says_less(text: str, material: Material) -> bool:
     """Return whether the text says so little of what the extract says that the extract is the better summary."""
-    if not (material.says_enough or material.is_bounded):
-        return False
     held, wanted = _held(_STAMP.sub("- ", material.extract.partition("\n")[2]), text)
-    if material.is_bounded:
-        return held < (max(1, _HELD_BOUNDED * wanted) if material.says_enough else min(1, wanted))
+    if material.is_bounded or not material.says_enough:
+        return held < max(min(1, wanted), _HELD_BOUNDED * wanted)
     is_month = len({day for day, _ in material.parts if day}) > 1
     share = _HELD_JOINED if material.may_copy else _HELD_OF_MONTH if is_month else _HELD_SHARE
     return held < share * wanted

@@ -121,6 +121,8 @@ BAD: Final[list[tuple[str, str, str, Material]]] = [
     # -- less than an extract would say
     ("noted", "Okay, noted.", "vague", TALK_EN),
     ("no messages en", "There are no messages to summarize.", "vague", TALK_EN),
+    ("invented en", "The user bought a boat in Hamburg with her uncle.", "vague", talk("en", "user: The kettle leaks.\nassistant: Noted.")),
+    ("invented zh", "用户在汉堡买了一条帆船。", "vague", talk("zh", "用户：水壶漏水了。\n助手：记下了。")),
     ("one fact of seven", "The user said that the rent was raised.", "vague", TALK_EN),
     ("too long", "。".join(f"第 {n} 件事是把 {n * n} 号箱子搬到 {n % 7} 楼" for n in range(600)), "long", ANY),
     # -- rounds
