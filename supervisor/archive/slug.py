@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from ..protocol.paths import SLUG_CHARS
 from ..text.chinese import cut_whole, han_frequency, is_noun, kind, pinyin, to_simplified
-from ..text.language import HAN
+from ..text.language import ENGLISH, HAN
 from ..text.lazy_re import lazy_re
 from ..text.redact import names_secret, redacted
 from ..text.secret_forms import SECRET_STEMS
@@ -34,6 +34,8 @@ _SLUG_READS: Final = 20_000
 #: Words that are joined are one, and one with a digit may be a password: plum-otter-1931, falcon9x.
 _LATIN: Final = lazy_re(r"[^\W_]+(?:[-._'’][^\W_]+)*")
 _LATIN_WORD: Final = lazy_re(r"[a-z]{3,}(?:[-._][a-z]+)*")
+#: Two words without their apostrophe: dont, hes, theyve.
+_TWO_WORDS: Final = lazy_re(r"(.+?)(?:nt|t|s|m|re|ve|ll|d)")
 #: The mark in the place of a secret; and a word that one may stand beside, though no label of one: "The new code:".
 _HIDDEN: Final = "\0"
 _LATIN_STEMS, _OTHER_STEMS = ("|".join(word for word in SECRET_STEMS if word.isascii() is latin) for latin in (True, False))
@@ -44,6 +46,8 @@ _SECRET: Final = lazy_re(
 #: A sentence with its end, and the ends of one that the next completes: "New password:", "The wifi?"
 _SENTENCE: Final = lazy_re(r"\s*\S.*?(?:[\n。！？；!?;]|\.(?=\s)|\Z)", re.DOTALL)
 _GOES_ON: Final = (":", "：", "?", "？")
+#: What a client wrote in the place of a picture, which stands in brackets.
+_OF_A_CLIENT: Final = lazy_re(r"\s*\[[^\[\]]*\]\s*")
 _HAN_RUN: Final = lazy_re(f"[{HAN}]+")
 #: Pronouns and particles: a word with one of them is a piece of a sentence, such as 我会 and 哪些地方.
 _NO_NOUN: Final = frozenset("我你您他她它这那哪谁是让吗呢吧啊呀")
@@ -73,17 +77,15 @@ def slugs_of(
 
 
 def _counted(messages: Sequence[tuple[str, str]]) -> Counter[str]:
-    plain = list(_without_secrets(messages))
+    plain = list(_without_secrets([(role, text) for role, text in messages if not _OF_A_CLIENT.fullmatch(text)]))
     by_people = _terms([text for role, text in plain if role not in _NO_PEOPLE])
     return by_people or _terms([text for role, text in plain if role in _NO_PEOPLE])
 
 
 def _terms(texts: Sequence[str]) -> Counter[str]:
-    return Counter(term for text in texts for term in _in_order(text) if _rarity(term) >= _LEAST_RARITY)
-
-
-def _in_order(text: str) -> dict[str, None]:
-    return dict.fromkeys(term for _, term in sorted([*_latin(text), *_han(text)], key=lambda at_term: at_term[0]))
+    placed = (sorted([*_latin(text), *_han(text)], key=lambda at_term: at_term[0]) for text in texts)
+    terms = (term for of in placed for term in dict.fromkeys(term for _, term in of))
+    return Counter(term for term in terms if _rarity(term) >= _LEAST_RARITY)
 
 
 def _most_telling(terms: Mapping[str, int], on_days: Mapping[str, int], days: int, length: int, script: Script) -> str:
@@ -92,7 +94,8 @@ def _most_telling(terms: Mapping[str, int], on_days: Mapping[str, int], days: in
 
     chosen: dict[str, list[str]] = {}
     for term in sorted(terms, key=worth, reverse=True):
-        before, words = [word for spelled in chosen.values() for word in spelled], _spelled(term, script)
+        before = [word for spelled in chosen.values() for word in spelled]
+        words = [word if script == "hanzi" or word.isascii() else pinyin(word) for word in re.split(r"[-._ ]", term)]
         is_new = len({*words}) == len(words) and not any(word in old or old in word for word in words for old in before)
         if is_new and len(before + words) <= _MOST_WORDS and len("-".join(before + words)) <= length:
             chosen[term] = words
@@ -104,11 +107,6 @@ def _most_telling(terms: Mapping[str, int], on_days: Mapping[str, int], days: in
     return "-".join(word for term in terms if term in chosen for word in chosen[term]) if is_good else ""
 
 
-def _spelled(term: str, script: Script) -> list[str]:
-    words = re.split(r"[-._ ]", term)
-    return [word if script == "hanzi" or word.isascii() else pinyin(word) for word in words]
-
-
 def _rarity(term: str) -> float:
     return max(rarity_of(stem(word) if word.isascii() else word) for word in term.split())
 
@@ -116,7 +114,9 @@ def _rarity(term: str) -> float:
 def _latin(text: str) -> Iterator[tuple[int, str]]:
     for match in _LATIN.finditer(text):
         word = match[0].lower()
-        if _LATIN_WORD.fullmatch(word):
+        two = _TWO_WORDS.fullmatch(word)
+        says_nothing = two and two[1] in ENGLISH and rarity_of(stem(word)) == 1.0  # unlike shed, English does not know it
+        if _LATIN_WORD.fullmatch(word) and not says_nothing:
             yield match.start(), word
 
 

@@ -43,6 +43,7 @@ def slug_of(messages: list[tuple[str, str]], length: int = SLUG_CHARS) -> str:
         (["太晚了，睡吧"], ""),  # a place in jieba's dictionary
         (["点单的程序写好了，程序跑起来了", "程序又崩了"], "chengxu"),  # 进程 in Taiwan
         (["好的 ok", "嗯", "1 2 3"], ""),
+        (["dont forget the shed, Dympna havent got it", "[Media omitted]", "hes asleep"], "shed-dympna-asleep"),
     ],
 )
 def test_slug_of_uses_the_most_telling_words(texts, slug):
