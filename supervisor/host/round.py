@@ -152,7 +152,7 @@ def _end_if_writable(ws: Workspace, faults: Mapping[str, tuple[SupervisorError, 
 def _keep(ws: Workspace, noted: list[dict[str, Any]], now: datetime) -> None:
     """Write down what was noted, and which dated files a person has edited since."""
     edited = [file for file in ws.memory.dated() if file.edited and file.ours]
-    acts = [act.fields for act in ws.diary.acts().values()] if edited else []
+    acts = [*noted, *(act.fields for act in ws.diary.acts().values())] if edited else []  # what is forgotten now, too
     known = {digest for fields in acts for digest in (fields.get("digest"), *fields.get("digests", ()))}
     new = [{"kind": "hand", "day": file.day.isoformat(), "digest": file.digest} for file in edited if file.digest not in known]
     ws.diary.keep([*noted, *new], now)

@@ -270,6 +270,17 @@ def test_diary_names_who_asked_for_what_a_supervisor_forgot(world: World) -> Non
     assert diary(world)[-1].endswith("over HTTP (forget, page)")
 
 
+def test_diary_tells_no_hand_edit_of_what_a_supervisor_forgot(world: World) -> None:
+    world.write([message("1", "2026-01-30T09:00", "好。"), message("2", "2026-01-30T09:01", "卡号的末位是七三五九。")])
+    world.settle()
+    path = next((world.root / "memory").glob("2026-01-30*.md"))
+    path.write_text(path.read_text("utf-8").partition('<!-- {"id": "2"')[0], "utf-8")
+    world.round()
+    sweep.begin(world.ws, wanted(world.ws, "removed", "", world.clock()), world.clock(), bytes(32))
+    world.settle("due")
+    assert [line.split(" · ")[1][0] for line in diary(world)] == ["h", "f"]
+
+
 def test_changes_of_eight_threads_are_all_there_each_once(world: World) -> None:
     """A supervisor holds no lock around operations: each store locks what it writes."""
     numbers, memory = range(40), Memory(world.ws, clock=world.clock)
