@@ -47,12 +47,13 @@ _ACTS: Final = {
     "written": msgid("a line was written into {path}{by}"),
     "replaced": msgid("a line was written into {path} in the place of an older one, which ended{by}"),
     "ended": msgid("something was marked as no longer true{by}"),
+    "ended message": msgid("the message {name} was marked as no longer true{by}"),
     "deleted": msgid("lines were deleted from {path}{by}"),
     "text": msgid("the text of {path} was changed{by}"),
     "summary": msgid("the summary of {period} was written{by}"),
     "edited": msgid("the summary of {period} was edited{by}"),
     "hand": msgid("a dated file of {day} was edited by hand"),
-    "hand_file": msgid("{path} was edited by hand, or by another program"),
+    "hand path": msgid("{path} was edited by hand, or by another program"),
     "archived": msgid("messages were filed: {messages}{by}"),
     "forgotten": msgid("forgotten for good: {amounts}{by}"),
     "pruned": msgid("dated files that a summary covers were moved to trash/: {count}{by}"),
@@ -194,9 +195,9 @@ def sentence_of(act: Act) -> Text:
     interface, what, client = (*act.by.split(" ", 2), "", "")[:3]
     what = Text("{what}, {client}", what=what, client=client) if client else what
     by = Text(_BY[interface], what=what) if interface else ""
-    code = "hand_file" if act.kind == "hand" and "path" in fields else act.kind
-    gone = {name: int(fields.get(name, 0)) for name in ("messages", "lines", "files")} if code == "forgotten" else {}
-    return Text(_ACTS[code], **{**fields, "by": by, "amounts": amounts_of(gone)})
+    english = _ACTS.get(f"{act.kind} {'path' if 'path' in fields else fields.get('of', '')}") or _ACTS[act.kind]
+    gone = {name: int(fields.get(name, 0)) for name in ("messages", "lines", "files")} if act.kind == "forgotten" else {}
+    return Text(english, **{**fields, "by": by, "amounts": amounts_of(gone)})
 
 
 def amounts_of(counts: Mapping[str, int]) -> tuple[Text, ...]:

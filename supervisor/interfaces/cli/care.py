@@ -50,13 +50,14 @@ def status(
     state = call.perform("status", ask=partial(running_version, str(ws.paths.root)), version=version)
     sentences = (printable_line(call.render(sentence)) for sentence in state.sentences)
     shown = {**state.facts, **({"models": by_name(models)} if (models := state.facts.get("models")) else {})}
-    facts = in_local_times(shown, call.zone) if everything else _figures(shown)
+    facts = in_local_times(shown, call.zone) if everything else _figures(shown, is_well=state.is_well)
     call.answer(state.facts, [*sentences, "", as_text(facts, call.renderer())])
     return 0 if state.is_well else BadFile.exit_code
 
 
-def _figures(facts: Mapping[str, Any]) -> dict[str, object]:
-    return {
+def _figures(facts: Mapping[str, Any], *, is_well: bool) -> dict[str, object]:
+    # where nothing is wrong, the first line says whether one runs
+    return ({} if is_well else {"supervisor": facts["supervisor"]}) | {
         "recentMessages": facts["history"]["messages"],
         "unwritten": facts["unwritten"],
         "datedFiles": facts["datedFiles"],

@@ -96,7 +96,12 @@ def invalidate(
     """End what is no longer true; it stays, and is shown only where the past is asked for."""
     done = call.perform("invalidate", target=target, reason=reason)
     fields = {"place": done.place, "text": done.text, "until": str(done.until)}
-    sentence = Text("{place} is no longer true from {until} on; it is shown only where the past is asked for.", **fields)
+    words = shortened(done.text)
+    sentence = Text(
+        '"{words}" ({place}) is no longer true from {until} on; it is shown only where the past is asked for.',
+        words=words,
+        **fields,
+    )
     call.answer(fields, sentence)
 
 
