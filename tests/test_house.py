@@ -30,7 +30,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_296, goal=2_300),
     Room("supervisor/storage", most=2_114, goal=1_900),
     Room("supervisor/protocol", most=4_503, goal=4_100),
-    Room("supervisor/archive", most=3_900, goal=3_900),
+    Room("supervisor/archive", most=3_901, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_835, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_374, goal=8_000),
@@ -46,7 +46,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_098, goal=2_100),
     Room("supervisor/importing", most=2_200, goal=1_400),
     Room("supervisor/operations", most=1_788, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_592, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_598, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_936, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_947, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_895, goal=1_900),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_909, goal=48_000)
+ALL: Final = Room("all", most=49_916, goal=48_000)
 MODULES: Final = Room("modules", most=248, goal=270)
-OF_TESTS: Final = Room("tests", most=48_030, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_042, goal=48_000)
 
 
 def _lines(path: Path) -> int:
