@@ -16,6 +16,7 @@ from ...storage.clock import Clock, read_instant, to_wire
 from ...storage.errors import as_supervisor_error
 from ...workspace import Workspace
 from ..connect.clients import Event, OddEvent, fits, messages_of, read_event, written
+from .entry import MAX_EVENT
 
 #: The tokens of a block, the next where the client does not take the one before it whole.
 _BUDGETS: Final = (2_000, 1_400, 800)
@@ -39,7 +40,9 @@ def answer(ws: Workspace, request: Mapping[str, Any], clock: Clock, *, keep_fres
     try:
         event = read_event(client, request.get("event"))
     except OddEvent as odd:
-        ws.events.emit("hook_failed", client=client[:40], why=str(odd), bytes=request.get("size"))
+        size = request.get("size")
+        why = f"it is larger than {MAX_EVENT >> 20} MiB" if isinstance(size, int) and size > MAX_EVENT else str(odd)
+        ws.events.emit("hook_failed", client=client[:40], why=why, bytes=size)
         return ""
     faults: list[str] = []
     text = ""
