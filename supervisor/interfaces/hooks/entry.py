@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from ..locate import HOOK, ask_supervisor, command_of, workspace_of
+from . import MAX_EVENT
 
 #: Bytes of the line in which git names a folder.
 _MOST_OF_PATH: Final = 4096
-#: The most bytes of an event; an answer has some thousand.
-MAX_EVENT: Final = 4 << 20
 #: Seconds after which it gives up, and those in which its child puts the words away: a busy machine may need them.
 _PATIENCE_S: Final = 1.8
 _LAST_S: Final = 60.0

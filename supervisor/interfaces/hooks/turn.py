@@ -16,7 +16,7 @@ from ...storage.clock import Clock, read_instant, to_wire
 from ...storage.errors import as_supervisor_error
 from ...workspace import Workspace
 from ..connect.clients import Event, OddEvent, fits, messages_of, read_event, written
-from .entry import MAX_EVENT
+from . import MAX_EVENT
 
 #: The tokens of a block, the next where the client does not take the one before it whole.
 _BUDGETS: Final = (2_000, 1_400, 800)
