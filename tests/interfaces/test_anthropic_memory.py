@@ -199,28 +199,6 @@ def test_anthropic_memory_takes_null_for_an_argument_that_is_left_out(tool: Anth
     assert ask(tool, "insert", "/memories/新.md", insert_text="二", insert_line=None).is_error
 
 
-@pytest.mark.parametrize(
-    ("command", "named"),
-    [
-        (None, "command: it must be an object"),
-        ({}, "command: None is not allowed, give view, create"),
-        ({"command": "undo_edit", "path": "/memories/a.md"}, "command: 'undo_edit' is not allowed"),
-        ({"command": "view"}, "path: view takes path: str, view_range: [int, int]; nothing was done"),
-        ({"command": "view", "path": 7}, "path: view takes path: str"),
-        ({"command": "view", "path": "/memories", "session": "web-1"}, "session: view takes path: str"),
-        ({"command": "view", "path": "/memories", "view_range": [1]}, "view_range: view takes path: str"),
-        ({"command": "insert", "path": "/memories/a.md", "insert_line": "1", "insert_text": ""}, "insert_line: insert takes"),
-        ({"command": "create", "path": "/memories/a.md", "file_text": None}, "file_text: create takes"),
-    ],
-)
-def test_anthropic_memory_names_the_argument_that_is_wrong(tool, world, command, named):
-    before = world.tree(internal=True)
-    answer = tool(command)
-    assert (answer.is_error, answer.text[: len(named)]) == (True, named)
-    assert "\n" not in answer.text
-    assert world.tree(internal=True) == before
-
-
 def test_anthropic_memory_refuses_to_change_what_is_not_utf8_or_read_only(tool, memory):
     path = memory.workspace.paths.memory / "项目/计划.md"
     path.write_bytes("花生在柜子里，虾在冰箱里。".encode("gb18030"))
