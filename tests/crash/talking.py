@@ -119,13 +119,8 @@ class Trim(Workload):
         # too much for any cap, but a run was a moment ago: what is not written may not leave
         life.at(self.now).round("due")
 
-    @few_bytes
-    def work(self, disk: ModelDisk) -> None:
-        super().work(disk)
-
-    @few_bytes
-    def recover(self, disk: ModelDisk) -> None:
-        super().recover(disk)
+    work = few_bytes(Workload.work)
+    recover = few_bytes(Workload.recover)
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         ids = [one["id"] for one in json.loads(disk.tree().get("history.json", b"[]"))]
