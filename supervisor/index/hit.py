@@ -13,8 +13,8 @@ from typing import Final, Literal, Protocol, TypeAlias
 Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"]
 #: The parts of a score, by name.
 PartName: TypeAlias = Literal["words", "meaning", "days", "who"]
-#: The first day of memory, the days up to the one on which was talked before today, or neither.
-Edge: TypeAlias = Literal["first", "last", ""]
+#: The first day of memory, or the last one before today and what came since.
+Edge: TypeAlias = Literal["first", "last"]
 #: The end of a message that asks.
 _ASKS: Final = ("?", "？")
 #: The reason of a long answer of the assistant, which has lost a part of its score.
@@ -171,11 +171,11 @@ class Asked(Protocol):
     """
     A question by its meaning: called with passages by name (None: all), it returns its nearness among them, and of no others.
 
-    *talk*: it asks what was talked about "first" or "last", and nothing else; else "".
+    *talk*: it asks what was talked about "first" or "last", and nothing else; both where it may be either, the likelier first.
     """
 
     @property
-    def talk(self) -> Edge: ...  # noqa: D102 - said above
+    def talk(self) -> Sequence[Edge]: ...  # noqa: D102 - said above
 
     def __call__(self, units: Collection[int] | None) -> Nearness:
         """Return how near these passages come."""

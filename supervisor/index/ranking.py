@@ -42,6 +42,8 @@ _ASSISTANT_LOSS: Final = 0.15
 #: least this share. This is not so where the assistant's words are asked for.
 _LONG_WORDS: Final = 60
 _LONG_LEAST: Final = 0.65
+#: What each day loses against the one that is named before it, where days alone are asked for.
+_NAMED_LATER: Final = 0.05
 #: The worth of a passage of another day that names the day that is asked for.
 _ABOUT_A_DAY: Final = 0.5
 #: How many of the best answers the gate looks at, and `newest_first`.
@@ -111,9 +113,10 @@ def rank(query: Query, candidates: Sequence[Document], corpora: Sequence[Corpus]
 
 
 def _of_day(query: Query, candidate: Document) -> Scored:
-    if candidate.day and any(candidate.day in days for days in query.days):
-        who = -_ASSISTANT_LOSS if candidate.role == "assistant" else 0.0
-        return Scored(candidate, ScoreParts(days=1.0, who=who), [f"day {candidate.day}"])
+    for number, days in enumerate(query.days):
+        if candidate.day and candidate.day in days:
+            who = -_ASSISTANT_LOSS if candidate.role == "assistant" else 0.0
+            return Scored(candidate, ScoreParts(days=1.0 - _NAMED_LATER * number, who=who), [f"day {candidate.day}"])
     named = (days for days in query.days if not {*day_tokens(days)}.isdisjoint(candidate.own_words))
     return Scored(candidate, ScoreParts(days=_ABOUT_A_DAY), [f"day {next(named, query.days[0]).label}"])
 

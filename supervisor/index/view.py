@@ -229,16 +229,16 @@ class View:
             return SearchResult(nowhere=tuple(word for word in words if not self.corpora[0].frequency(word)))
         return SearchResult(hits=tuple(self._hit(query, hit) for hit in kept[:limit]), evidence=evidence)
 
-    def _of_talk(self, query: Query, end: Edge) -> Query:
+    def _of_talk(self, query: Query, ends: Sequence[Edge]) -> Query:
         """Return the query for what was said on the first day of memory, or on the last one before today and since."""
         files = (record.day for record in self.manifest.files.values() if record.kind == "dated") if self.engine else ()
         held = (passage.day for passage in self.overlay.passages.values() if passage.passage.message and passage.day)
         days = {*map(date.fromisoformat, files), *held}
-        before = {day for day in days if day < query.today} or days
         if not days:
             return query
-        span = Days(min(days), min(days)) if end == "first" else Days(max(before), max(days))
-        return replace(query, words={}, sentences=(), days=(span,), only_days=True)
+        before = {day for day in days if day < query.today} or days
+        spans = {"first": Days(min(days), min(days)), "last": Days(max(before), max(days))}
+        return replace(query, words={}, sentences=(), days=tuple(spans[end] for end in ends), only_days=True)
 
     def _ranked(self, query: Query, keys: Collection[str], near: Nearness | None) -> list[Scored]:
         """Return the passages of these contents, best first; the *query* is in words of memory."""

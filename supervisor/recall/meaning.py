@@ -78,7 +78,9 @@ _TALKS: Final[tuple[tuple[Edge, str], ...]] = (
     ("first", "我们第一次聊天聊了什么？"),
     ("first", "我最早跟你说的是什么？"),
 )
-_SAME_QUESTION: Final = 0.75
+_SAME_QUESTION: Final = 0.85
+#: How much nearer the one end has to be than the other, so that it is not both: 上次 and 第一次 are near to each other for USE.
+_EITHER: Final = 0.1
 #: Seconds for which a server that failed is not asked: one that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0
 
@@ -153,16 +155,19 @@ class Question:
         return Near(self.table, self.vector, units, self.weight)
 
     @cached_property
-    def talk(self) -> Edge:
+    def talk(self) -> Sequence[Edge]:
         """Which end of memory it asks for, if it means the same as one of `_TALKS`."""
         if self.talks is None:
-            return ""
+            return ()
         sample = self.table.vectors(self.table.places[:: max(1, len(self.table.places) // _SAMPLE)])
         middle = float((sample @ self.talks.T).mean())
         alike = np.sort(self.talks @ self.talks.T, axis=1)[:, -2].mean()  # the last is each with itself
-        cosines = self.talks @ self.vector
-        nearest = int(cosines.argmax())
-        return _TALKS[nearest][0] if cosines[nearest] - middle >= _SAME_QUESTION * (alike - middle) else ""
+        near: dict[Edge, float] = {}
+        for (edge, _), cosine in zip(_TALKS, self.talks @ self.vector, strict=True):
+            near[edge] = max(near.get(edge, 0.0), float((cosine - middle) / (alike - middle)))
+        best = max(near.values())
+        ends = sorted((edge for edge in near if near[edge] > best - _EITHER), key=lambda edge: -near[edge])
+        return ends if best >= _SAME_QUESTION else ()
 
 
 class Meaning:

@@ -90,7 +90,7 @@ def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypa
 def test_index_finds_what_is_behind_many_originals_that_are_left_out(world, monkeypatch, often, late, question):
     monkeypatch.setattr(recalld.supervisor.index.view, "CANDIDATES", 3)
     world.reopen(f'{WITH_MODEL}[recall]\noriginals = "never"\n')
-    world.model.script = lambda *_: "## 备份\n\n备份放在 /srv/backup。"
+    world.model.script = lambda *_: f"## {often}\n\n{often} 0、1、2、3、4。"
     world.write([message(f"m{n}", f"2026-01-10T{9 + n:02}:00", f"{often} {n}") for n in range(9)])
     world.settle()
     world.fill([message("late", "2026-01-29T09:00", late)])

@@ -95,7 +95,7 @@ def how_it_was_found(world: World) -> str:
 
 def finds_the_original(world: World) -> bool:
     """Whether words that no summary has are found in the original that it covers."""
-    world.model.script = lambda *_: "## 备份\n\n备份放在 /srv/backup。"
+    world.model.script = lambda *_: "## 点菜\n\n用户点外卖时会备注。"
     remember(world, PEANUT, day="2026-01-10")
     return any("originals/" in path for path in world.found_paths("花生过敏吗"))
 

@@ -113,7 +113,7 @@ def test_who_asks_for_the_last_or_the_first_talk_gets_its_days(ready, question):
     ready.write([early, *SAID, today])
     ready.ws.meaning.is_wanted = True
     make_vectors(ready.ws, ready.clock)
-    assert {str(hit.unit.day) for hit in ready.search(question).hits} == days
+    assert str(ready.search(question).hits[0].unit.day) in days
     assert ready.search(QUESTION).hits[0].because[0].startswith("words")
     assert "2026-01-29" in {str(hit.unit.day) for hit in ready.search("what did we talk about on 29 January?").hits}
 
