@@ -29,6 +29,8 @@ from .wanted import Trace, Wanted, copies, decoded, files_below, text_at
 _FILE: Final = lazy_re(r"(?:\d{4}-\d{2}-\d{2}-|(?:memory|trash)/)(?:[^\"\\]|\\.)+\.md")
 #: In an act: the lines that it changed, or the dated files that it moved.
 _UNDOABLE: Final = lazy_re(r'"hunks": |"files": \[')
+#: How often to write a file when other programs change it meanwhile.
+_WRITE_TRIES: Final = 20
 
 
 class Aim:
@@ -86,15 +88,20 @@ class Aim:
         """
         Replace the file by what the *rule* leaves of it, under its *lock*, or show that it would be.
 
-        What another program writes meanwhile is read, too.
+        What another program writes meanwhile is read, too. Conflict where it does not stop: the words stay where they stand
+        themselves, by which the next round finds them here.
         """
         version = self.ws.files.read_stable(path)
         if version is None or rule(version.data) == version.data or not self.note(path):
             return
         with self.ws.files.lock(lock) if lock else nullcontext():
-            while (version := self.ws.files.read_stable(path)) and (after := rule(version.data)) != version.data:
+            for _ in range(_WRITE_TRIES):
+                version = self.ws.files.read_stable(path)
+                if version is None or (after := rule(version.data)) == version.data:
+                    return
                 with suppress(Conflict):
                     self.ws.files.replace(path, after, version)
+        raise Conflict(path)
 
 
 def attachments_in(messages: Iterable[Message | Block]) -> set[str]:
@@ -184,9 +191,8 @@ def clean_tables(aim: Aim) -> None:
     paths, files = aim.ws.paths, aim.ws.files
     for folder, lock in ((paths.state / "index", "index.lock"), (paths.vectors, "vectors.lock")):
         if any(files_below(aim.ws, folder)) and aim.note(folder):
-            with files.lock(paths.state / lock):  # listed under it: its writer deletes what it has merged
-                listed = files_below(aim.ws, folder)
-                for path in sorted(listed, key=lambda path: path.name != "meta.json"):  # the list before what it names
+            with files.lock(paths.state / lock):  # its writer deletes what it has merged; the list goes before what it names
+                for path in sorted(files_below(aim.ws, folder), key=lambda path: path.name != "meta.json"):
                     with suppress(FileNotFoundError):  # an engine that is still open deletes files of its own, too
                         files.disk.unlink(path)
                 files.disk.sync_folder(folder)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ..archive.history import history_copies
 from ..longterm.lines import Line, cut, filled, parse_entry, parse_refs, refuse_stale
@@ -233,13 +233,9 @@ def left_alone(ws: Workspace, wanted: Wanted, text: str, gone: Collection[str]) 
 def every_line(ws: Workspace) -> tuple[Line, ...]:
     """Return the lines of the long-term file, and behind them, with the number 0, others that `undo` could bring back."""
     lines = standing_lines(ws)
-    undoable = {text for act in ws.diary.acts().values() for text in changed_lines(act.fields.get("hunks", ()))}
+    hunks = (hunk for act in ws.diary.acts().values() for hunk in act.fields.get("hunks", ()))
+    undoable = {line.text for hunk in hunks for text in hunk[1:] for line in filled(cut(str(text)))}
     return (*lines, *(Line(0, text) for text in sorted(undoable - {line.text for line in lines})))
-
-
-def changed_lines(hunks: Iterable[Any]) -> Iterator[str]:
-    """Yield the lines that an act with these hunks took away or wrote."""
-    return (line.text for hunk in hunks for text in hunk[1:] for line in filled(cut(str(text))))
 
 
 def _with_made_lines(ws: Workspace, chosen: Mapping[Key, Standing], also: Iterable[Line] = ()) -> tuple[Line, ...]:

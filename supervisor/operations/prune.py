@@ -39,12 +39,8 @@ def prune(
         ws.journal.refresh()
         first = ws.today(memory.caller.clock()) - timedelta(days=max(summary_days, recent_days))
         old = [file for file in ws.memory.dated() if file.day < first]
-        groups = prunable(old, ws.memory.summaries())
+        covered = prunable(old, ws.memory.summaries())
+        names = tuple(file.name for file in covered)
         if not dry_run:
-            ws.trash.prune([summary.name for summary in groups])
-    return Pruned(
-        tuple(summary.name for summary in groups),
-        sum(summary.size for summary in groups),
-        len(old) - len(groups),
-        dry_run,
-    )
+            ws.trash.prune(names)
+    return Pruned(names, sum(file.size for file in covered), len(old) - len(covered), dry_run)

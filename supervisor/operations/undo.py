@@ -41,11 +41,11 @@ class Undone:
 def undo(memory: Visible, id: str) -> Undone:  # noqa: A002 - its name in JSON
     """Take an act back; BadRequest, and nothing changes, if it is none, or if something was built on it."""
     ws, caller = memory.ws, memory.caller
-    acts, wanted = ws.diary.acts(), id.strip()
-    act = acts.get(wanted)
+    act = ws.diary.acts().get(id.strip())
     if act is None:
         no_act = Text(
-            "CHANGES.md has no act {id!r}, or what it needs is no longer kept; the id is in the line of the act", id=wanted[:40]
+            "CHANGES.md has no act {id!r}, or what it needs is no longer kept; the id is in the line of the act",
+            id=id.strip()[:40],
         )
         raise BadRequest("id", no_act)
     if act.kind in _LASTING:

@@ -75,17 +75,6 @@ def test_forget_deletes_an_index_whose_engine_deletes_files_meanwhile(world: Wor
     assert where(world, "山茶花") == []
 
 
-def test_forgotten_words_are_not_taken_in_again(world: World) -> None:
-    before = world.history()
-    forget(world, "match", "山茶花")
-    world.write(before)
-    world.append(before[0])
-    world.drop("again.json", before[0])
-    world.settle()
-    assert where(world, "山茶花") == []
-    assert len(world.history()) == 3
-
-
 def test_append_stores_no_forgotten_message_and_says_so(world: World) -> None:
     forget(world, "match", "山茶花")
     recalld = Command(world.root)
@@ -98,18 +87,6 @@ def test_append_stores_no_forgotten_message_and_says_so(world: World) -> None:
     assert (done.code, done.out, done.err) == (0, "", "recalld: 这条消息早已忘掉，没有存入。\n")
     assert Memory(world.ws, clock=world.clock).append([MESSAGES[0], many[1]]) == ["", "m-new"]
     assert where(world, "山茶花") == []
-
-
-def test_forgotten_words_leave_a_dated_file_that_is_put_back(world: World) -> None:
-    kept = {path: path.read_bytes() for path in (world.root / "memory").rglob("2026-*.md") if SECRET in path.read_text("utf-8")}
-    assert kept
-    forget(world, "match", "山茶花")
-    for path, data in kept.items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
-    world.settle()
-    assert where(world, "山茶花") == []
-    assert world.fsck().lost == []
 
 
 @pytest.mark.parametrize("text", ["", "a", "的", "the", "什么"])

@@ -81,6 +81,7 @@ def test_dated_file_put_back_shows_the_other_messages_alone(world: World) -> Non
     assert not [word for word in WORDS if word in seen(world)]
     world.settle()
     assert [name for name in where(world, *WORDS) if not name.startswith("turns/")] == []
+    assert world.fsck().lost == []
 
 
 def test_history_and_drop_box_put_back_show_no_forgotten_message(world: World) -> None:

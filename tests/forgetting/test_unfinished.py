@@ -11,6 +11,7 @@ import pytest
 from recalld.supervisor.forgetting.sweep import begin
 from recalld.supervisor.forgetting.wanted import wanted
 from recalld.supervisor.storage.control import noting
+from recalld.supervisor.storage.errors import Conflict
 from recalld.supervisor.storage.files import Files
 from tests.forgetting.test_forget import SECRET, forget, where
 from tests.protocol.test_attachments import PNG
@@ -169,6 +170,22 @@ def test_file_that_changes_while_it_is_cleaned_keeps_no_word(
     assert (len(changed), data.count("游泳馆")) == (2, 2)
     assert ["山茶花" in data, "shanchahua" in data] == [False, False]
     assert world.ws.journal.tombstones.unfinished() == ()
+
+
+def test_file_that_is_always_written_ends_the_try_and_not_the_act(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, replace = lived(tmp_path), Files.replace
+    with monkeypatch.context() as patch:
+
+        def replaced(files: Files, path: Path, *others: Any, **more: Any) -> None:
+            (world.root / CHAT).write_text((world.root / CHAT).read_text() + line(NEXT))
+            replace(files, path, *others, **more)
+
+        patch.setattr(Files, "replace", replaced)
+        with pytest.raises(Conflict, match=r"chat-0123456789abcdef\.jsonl was changed by another program"):
+            forget(world, "match", "山茶花")
+        assert {CHAT, "history.json"} <= {*where(world, "山茶花")}
+    world.round()
+    assert (where(world, "山茶花"), world.ws.journal.tombstones.unfinished()) == ([], ())
 
 
 @pytest.mark.parametrize(
