@@ -2,7 +2,7 @@
 The table of the keys of recalld.toml, and of a pool's pool.toml: each field gives a key's type, default, range and meaning.
 
 The meaning is also the key's line in configuration.md, a page that `python -m tests.pages` makes again. How a key is read and
-checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 and 8.
+checked is in settings.py. Every command makes these records, so they have no repr. Source: protocol.md, 3, 5, 6 and 8.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BACKEND: Final = (r"[a-z][a-z0-9_-]{0,63}", msgid('"auto", "bm25", "use", "e5",
 _KEY_ENV: Final = "The name of the variable that holds the key; the key itself is never in a file."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Provider:
     """A model and its server: that of `llm`, and those that a pool asks, the sections of [providers] in pool.toml."""
 
@@ -47,7 +47,7 @@ class Provider:
     api_key_env: str = text("OPENAI_API_KEY", _KEY_ENV, _VARIABLE, secret=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class History:
     """The caps of history.json."""
 
@@ -55,7 +55,7 @@ class History:
     hard_cap: int = number(300, "With more messages, written ones are removed that are not summarised yet.", least=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Archive:
     """When messages are written to dated files, and when failed summaries are tried again."""
 
@@ -80,7 +80,7 @@ class Archive:
         return find_zone(self.timezone)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Recall:
     """Which memories are found for a turn, and how they are shown."""
 
@@ -126,7 +126,7 @@ class Recall:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Context:
     """The recent conversation that goes into a turn."""
 
@@ -146,7 +146,7 @@ class Context:
     alternate: bool = flag(False, "Join messages of one role in a row and begin with the user's, as Mistral and Gemma demand.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Llm(Provider):
     """The model that writes summaries and answers."""
 
@@ -160,7 +160,7 @@ class Llm(Provider):
     max_calls_per_day: int = number(200, "The most calls for summaries a day; 0 allows none.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Worker:
     """The processes that write summaries."""
 
@@ -173,7 +173,7 @@ class Worker:
         return self.lease / 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Turns:
     """Who answers, and what happens around a turn."""
 
@@ -189,7 +189,7 @@ class Turns:
     wait: timedelta = duration("2m", "How long a turn waits for the model at most; then it goes on without.", least="1s")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Conversation:
     """The running summary of one conversation, and a session's overflow."""
 
@@ -202,7 +202,7 @@ class Conversation:
     max_history: int = number(100, "How many messages a session has before it overflows.", least=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Summarize:
     """How a session is summarised into one long-term line, and from how many words on a day is worth a call."""
 
@@ -217,7 +217,7 @@ class Summarize:
     char_limit: int = number(2000, "The most characters of the line, within a quarter of the context.", least=20, most=20_000)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Tools:
     """What the tools for the assistant answer."""
 
@@ -227,7 +227,7 @@ class Tools:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Embeddings:
     """The server of `recall.backend = "hybrid"`, and how much room vectors have."""
 
@@ -243,7 +243,7 @@ class Embeddings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Serve:
     """The HTTP service on this machine: REST, MCP, page."""
 
@@ -260,7 +260,7 @@ class Serve:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Privacy:
     """Which secrets are hidden, and where."""
 
@@ -295,7 +295,7 @@ class Privacy:
         return replace(self, patterns=(*self.patterns, *said_again(values)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Log:
     """Retention of log.jsonl."""
 
@@ -304,7 +304,7 @@ class Log:
     keep_days: int = number(30, "For how many days old log files are kept.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Care:
     """How the workspace is watched and protected."""
 
@@ -328,7 +328,7 @@ class Care:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sealed:
     """What the hosts and the workers of a pool have alike."""
 
@@ -343,7 +343,7 @@ class Sealed:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Pool(Sealed):
     """A pool of workers elsewhere that does the tasks (`recalld[pool]`)."""
 
@@ -356,7 +356,7 @@ class Pool(Sealed):
     profile: str = text("default", "Which model of the pool writes: the name of a section of the workers' pool.toml.", _NAME)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sources:
     """What the supervisor takes in by itself, as `recalld import` does: logs of clients, folders, other workspaces."""
 
@@ -367,7 +367,7 @@ class Sources:
     patience: timedelta = duration("7d", "For how long a source may be away before anything is said of it.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Crew(Sealed):
     """One worker process of a pool, [pool] of its pool.toml."""
 
