@@ -94,6 +94,11 @@ def filled(pieces: Iterable[str]) -> tuple[Line, ...]:
     return tuple(Line(number, piece) for number, piece in enumerate(pieces, 1) if piece and not piece.isspace())
 
 
+def all_numbers(text: str) -> range:
+    """Return the numbers of all lines: those that their owner may see."""
+    return range(1, len(cut(text)) + 1)
+
+
 def only_lines(text: str, numbers: Iterable[int]) -> str:
     r"""
     Return the lines of these numbers, which exist, and no others.
@@ -213,13 +218,12 @@ def without_lines(text: str, numbers: Collection[int]) -> tuple[str, int]:
     return "".join(piece + end for piece, end in kept), len(pairs) - len(kept)
 
 
-def standing_line(text: str, ref: str, field: str, shown: Sequence[int] | None = None) -> Line:
+def standing_line(visible: str, ref: str, field: str) -> Line:
     """
-    Return the line that *ref* names, as in "42@1f3a9c0d", among the lines *shown* (None: all).
+    Return the line that *ref* names, as in "42@1f3a9c0d", among the *visible* ones.
 
     BadRequest, of *field*, or StaleLine where it names no line that still stands.
     """
-    visible = text if shown is None else only_lines(text, shown)
     named = parse_refs([ref], field)
     refuse_stale(visible, named)
     line = next(line for line in filled(cut(visible)) if line.number in named)
@@ -235,24 +239,19 @@ def standing_line(text: str, ref: str, field: str, shown: Sequence[int] | None =
 
 
 def struck_at(
-    text: str,
-    line: Line,
-    until: date,
-    reason: str = "",
-    shown: Sequence[int] | None = None,
-    parted: tuple[str, str] | None = None,
+    text: str, line: Line, shown: Sequence[int], until: date, reason: str = "", parted: tuple[str, str] | None = None
 ) -> tuple[str, Line, Line | None]:
     """
     Return the text with the words of one line struck, as no longer true from the day *until* on, and the line as it is then.
 
     *parted* splits the line: what ends, and what goes on. The second keeps its place and is returned, too; what ended is put
     below it, so that it is not taken for what replaces it. It loses its `#pin`. The number of the
-    *line* is one among those *shown* (None: all).
+    *line* is one among those *shown*.
     """
     ended, others = parted or (line.text, "")
     pieces = [*filter(None, [others]), struck_line(without_pin(ended), until, reason)]
     parts = re.split(f"({_BREAK.pattern})", text)
-    place = 2 * (line.number if shown is None else shown[line.number - 1]) - 2
+    place = 2 * shown[line.number - 1] - 2
     parts[place] = (parts[place + 1 : place + 2] or parts[1:2] or ["\n"])[0].join(pieces)
     now = [Line(number, piece) for number, piece in enumerate(pieces, line.number)]
     return "".join(parts), now[-1], now[0] if others else None

@@ -13,7 +13,7 @@ from bisect import bisect
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from ..text.foreign_text import decoded
 from .lines import (
     Entry,
     Line,
+    all_numbers,
     cut,
     entry_content,
     entry_source,
@@ -197,7 +198,7 @@ class LongTermFile:
         return LongTermText(path, text)
 
     def append(
-        self, source: str, content: str, now: datetime, seen: Seen | None = None, replaces: str = "", item: int | None = None
+        self, source: str, content: str, now: datetime, seen: Seen = all_numbers, replaces: str = "", item: int | None = None
     ) -> Written:
         """
         Add an entry of the local day of *now* and return its line; where a line has the same words already, that one.
@@ -212,45 +213,41 @@ class LongTermFile:
         ended: list[Line | None] = []
 
         def find(text: str) -> Line | None:
-            return line_with(only_lines(text, seen(text)) if seen else text, entry.content)
+            return line_with(only_lines(text, seen(text)), entry.content)
 
         def add(text: str) -> str:
             nonlocal ended
             if replaces:
-                shown = seen(text) if seen else None
-                old = standing_line(text, replaces, "replaces", shown)
+                old = standing_line(only_lines(text, seen(text)), replaces, "replaces")
                 if old == find(text):
                     raise BadRequest("replaces", Text("line {line} says this already; give what is true now", line=old.ref))
-                text, *ended = struck_at(text, old, entry.day, shown=shown, parted=parted(old, entry.content, item))
+                text, *ended = struck_at(text, old, seen(text), entry.day, parted=parted(old, entry.content, item))
             place[:] = filter(None, [find(text)])
             return text if place else with_line(text, str(entry))
 
         after = self.change(add, kind="replaced" if replaces else "written")
         line = place[0] if place else after.lines[-1]
         refs = [line.ref if line else "" for line in ended]
-        written = Written(after.path, line.number, after.total, line.digest, line.text, not place, True, *refs)
-        if not seen:
-            return written
         numbers = seen(after.text)
         number = line.number if place else bisect(numbers, line.number) * (line.number in numbers)
         total = LongTermText(after.path, only_lines(after.text, numbers)).total
-        return replace(written, line=number, total=total, is_shown=number > 0)
+        return Written(after.path, number, total, line.digest, line.text, not place, number > 0, *refs)
 
-    def end(self, ref: str, now: datetime, reason: str = "", seen: Seen | None = None) -> Ended:
+    def end(self, ref: str, now: datetime, reason: str = "", seen: Seen = all_numbers) -> Ended:
         """Strike the line named as in "42@1f3a9c0d": it is no longer true from today on. Errors as in `append`."""
         day = local_day(now, self._zone)
         ended: list[Line] = []
 
         def strike(text: str) -> str:
-            shown = seen(text) if seen else None
-            text, struck, _ = struck_at(text, standing_line(text, ref, "target", shown), day, one_line(reason), shown)
+            line = standing_line(only_lines(text, seen(text)), ref, "target")
+            text, struck, _ = struck_at(text, line, seen(text), day, one_line(reason))
             ended[:] = [struck]
             return text
 
         self.change(strike, kind="ended")
         return Ended(ended[0].ref, ended[0].text, day)
 
-    def delete(self, refs: Iterable[str], seen: Seen | None = None) -> Deleted:
+    def delete(self, refs: Iterable[str], seen: Seen = all_numbers) -> Deleted:
         """
         Delete the lines named as in "42@1f3a9c0d"; StaleLine, and nothing is deleted, if one is another line by now.
 
@@ -259,9 +256,9 @@ class LongTermFile:
         named = parse_refs(refs)
 
         def numbers(text: str) -> Collection[int]:
-            shown = seen(text) if seen else None
-            refuse_stale(text if shown is None else only_lines(text, shown), named)
-            return named if shown is None else [shown[number - 1] for number in named]
+            shown = seen(text)
+            refuse_stale(only_lines(text, shown), named)
+            return [shown[number - 1] for number in named]
 
         return self._delete(numbers, seen)
 
@@ -299,7 +296,7 @@ class LongTermFile:
     def _marked(self, before: str, after: str) -> str:
         return self._mark.lines(before, after) if self._mark else after
 
-    def _delete(self, numbers: Callable[[str], Collection[int]], seen: Seen | None = None) -> Deleted:
+    def _delete(self, numbers: Callable[[str], Collection[int]], seen: Seen = all_numbers) -> Deleted:
         count = 0
 
         def take(text: str) -> str:
@@ -308,8 +305,7 @@ class LongTermFile:
             return after
 
         after = self.change(take, kind="deleted")
-        left = LongTermText(after.path, only_lines(after.text, seen(after.text))) if seen else after
-        return Deleted(after.path, count, left.total)
+        return Deleted(after.path, count, LongTermText(after.path, only_lines(after.text, seen(after.text))).total)
 
     def _write(self, path: str, version: FileVersion | None, data: bytes, *, is_same: bool, keep_previous: bool) -> None:
         """Replace the text of the *version* by *data*, durably; Conflict or FileExistsError if another program was faster."""

@@ -115,20 +115,20 @@ class Visible:
 
     def long_term(self) -> LongTermText:
         """Return the long-term file with only the lines that the audience may see."""
-        from ..longterm.lines import only_lines
+        from ..longterm.lines import all_numbers, only_lines
 
-        lines = self.ws.long_term.read()
-        return replace(lines, text=only_lines(lines.text, self.seen(lines.text))) if self.seen else lines
+        lines, seen = self.ws.long_term.read(), self.seen
+        return lines if seen is all_numbers else replace(lines, text=only_lines(lines.text, seen(lines.text)))
 
     @property
-    def seen(self) -> Seen | None:
-        """The function from a long-term file to the numbers of the lines that the audience may see; None: it sees all."""
-        from ..longterm.lines import cut
+    def seen(self) -> Seen:
+        """The function from a long-term file to the numbers of the lines that the audience may see."""
+        from ..longterm.lines import all_numbers, cut
 
         path, reader, audience = self.ws.long_term.path, self.ws.line_reader, self.audience
         if audience.sees_all and not audience.chat.is_direct:
             return lambda text: [n for n, line in enumerate(cut(text), 1) if not audience.may_not_read(line)]
-        return None if audience.sees_all else lambda text: reader.visible(path, cut(text), audience)
+        return all_numbers if audience.sees_all else lambda text: reader.visible(path, cut(text), audience)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
