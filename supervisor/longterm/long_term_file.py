@@ -233,14 +233,14 @@ class LongTermFile:
         total = LongTermText(after.path, only_lines(after.text, numbers)).total
         return Written(after.path, number, total, line.digest, line.text, not place, number > 0, *refs)
 
-    def end(self, ref: str, now: datetime, reason: str = "", seen: Seen = all_numbers) -> Ended:
+    def end(self, ref: str, now: datetime, reason: str = "") -> Ended:
         """Strike the line named as in "42@1f3a9c0d": it is no longer true from today on. Errors as in `append`."""
         day = local_day(now, self._zone)
         ended: list[Line] = []
 
         def strike(text: str) -> str:
-            line = standing_line(only_lines(text, seen(text)), ref, "target")
-            text, struck, _ = struck_at(text, line, seen(text), day, one_line(reason))
+            line = standing_line(text, ref, "target")
+            text, struck, _ = struck_at(text, line, all_numbers(text), day, one_line(reason))
             ended[:] = [struck]
             return text
 
