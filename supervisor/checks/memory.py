@@ -273,10 +273,11 @@ def paused(look: Look) -> Faults:
     account = provider_state(ws.task_queue).answers.get(llm.model)
     if account and account.is_worse:
         yield odd(
-            "of the last answers of {model} ({of}) most were refused ({refused}), and extracts stand in their place: `recalld status --all` says why. A larger model, or none, serves you better.",
+            "of the last answers of {model} ({of}) most were refused ({refused}), and extracts stand in their place: {why}. A larger model, or none, serves you better.",
             model=llm.model,
             refused=account.recent.count("r"),
             of=len(account.recent),
+            why=why_failed(max(account.refused, key=lambda reason: account.refused[reason])),
         )
 
 

@@ -51,7 +51,7 @@ def test_status_says_by_model_what_became_of_its_answers(world):
     }
     told = verdict(Look(world.ws, world.clock()))[0]
     assert [str(one) for one in told if "larger model" in str(one)] == [
-        "of the last answers of qwen3:8b (21) most were refused (20), and extracts stand in their place: `recalld status --all` says why. A larger model, or none, serves you better."
+        "of the last answers of qwen3:8b (21) most were refused (20), and extracts stand in their place: the model's answer was a copy of its material. A larger model, or none, serves you better."
     ]
 
 
