@@ -81,6 +81,8 @@ _TALKS: Final[tuple[tuple[Edge, str], ...]] = (
 _SAME_QUESTION: Final = 0.85
 #: How much nearer the one end has to be than the other, so that it is not both: 上次 and 第一次 are near to each other for USE.
 _EITHER: Final = 0.1
+#: How many vectors say where that middle is.
+_FEW: Final = 128
 #: Seconds for which a server that failed is not asked: one that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0
 
@@ -159,7 +161,7 @@ class Question:
         """Which end of memory it asks for, if it means the same as one of `_TALKS`."""
         if self.talks is None:
             return ()
-        sample = self.table.vectors(self.table.places[:: max(1, len(self.table.places) // _SAMPLE)])
+        sample = self.table.vectors(self.table.places[:: max(1, len(self.table.places) // _FEW)])
         middle = float((sample @ self.talks.T).mean())
         alike = np.sort(self.talks @ self.talks.T, axis=1)[:, -2].mean()  # the last is each with itself
         near: dict[Edge, float] = {}
