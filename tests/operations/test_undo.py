@@ -139,7 +139,6 @@ def test_diary_goes_on_after_an_act_that_it_does_not_know(world: World, line: st
     with world.paths.acts.open("a") as file:
         file.write(f'{{"id":"m-11111111","at":"2026-01-31T02:00:00.000Z","by":"tool write",{line}}}\n')
     write(world, "二")
-    assert len(diary(world)) in (2, 3)
     assert take_back(world, last_id(world)).done
     with pytest.raises(BadRequest):
         take_back(world, "m-11111111")

@@ -51,6 +51,12 @@ ROWS: Final = (
         "tests/forgetting/test_forget.py::test_what_was_deleted_by_hand_stays_away_when_its_file_is_forgotten",
     ),
     Undone(
+        "a restore unpacks hooks of git",
+        " if _is_in_backup(entry.path)]",
+        "]",
+        "tests/checks/test_backup.py",
+    ),
+    Undone(
         "pieces that arrive late are damage",
         ", *_repeating(dated)]",
         "]",
