@@ -42,6 +42,7 @@ _LABELS: Final = {
     "oldestUnwritten": "oldest not filed",
     "covered": "files with a summary",
     "differing": "out of date",
+    "vectors": "found by meaning",
     "coveredFiles": "files with a summary",
     "previous": "earlier texts kept",
     "undated": "without a time",

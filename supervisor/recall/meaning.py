@@ -25,7 +25,7 @@ import numpy as np
 from ..events import Events
 from ..index.chunking import Chunk, neighbours
 from ..index.documents import Meant, meant_by, meant_in
-from ..index.hit import BOTH, Edge, Passage
+from ..index.hit import BOTH, WORDS, Edge, Passage
 from ..index.index import Index
 from ..index.manifest import Manifest
 from ..protocol.config import Config
@@ -392,3 +392,11 @@ def _reason(embedder: Embedder, error: Exception) -> str:
 def name_of(config: Config) -> str:
     """Return the name by which results name the search by meaning: that of `auto` is `hybrid`."""
     return BOTH if config.recall.backend == AUTO else config.recall.backend
+
+
+def vectors_made(config: Config, files: Files, paths: WorkspacePaths) -> int:
+    """Return how many passages are found by meaning in a supervisor, 0 where none is to be; small talk has no vector."""
+    is_wanted = config.recall.meaning and config.recall.backend != WORDS
+    model = Meaning(config, files, paths).embedder if is_wanted else None
+    table = model[1].table() if model else None
+    return int(np.count_nonzero(table.units != _PROBE_UNIT)) if table else 0

@@ -158,8 +158,11 @@ def restore(call: Call) -> int:
 @command("index status")
 def index_status(call: Call) -> None:
     """Show what the index holds, and whether it is up to date."""
-    inventory = call.perform("index_status")
-    call.answer({**_held(inventory), "differing": inventory.differing})
+    from ...recall.meaning import vectors_made
+
+    ws, inventory = call.opened()[0], call.perform("index_status")
+    held = _held(inventory) | {"vectors": vectors_made(ws.config, ws.files, ws.paths)}
+    call.answer({**held, "differing": inventory.differing})
 
 
 @command("index rebuild")
