@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_901, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_835, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_384, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_392, goal=8_000),
     Room("supervisor/longterm", most=987, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_388, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
@@ -46,11 +46,11 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_099, goal=2_100),
     Room("supervisor/importing", most=2_200, goal=1_400),
     Room("supervisor/operations", most=1_788, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_598, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_601, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_936, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_947, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_902, goal=1_900),
-    Room("supervisor/interfaces", most=1_492, goal=1_500),
+    Room("supervisor/interfaces", most=1_493, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
         most=2_132,
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_927, goal=48_000)
+ALL: Final = Room("all", most=49_939, goal=48_000)
 MODULES: Final = Room("modules", most=248, goal=270)
 OF_TESTS: Final = Room("tests", most=48_000, goal=48_000)
 
