@@ -1,20 +1,17 @@
 """
-How near passages of memory come to a question by meaning, and the vectors that this is measured by.
+What is found by meaning in a workspace: the model that makes a vector of the question, and those of the passages.
 
-A cosine says little by itself: with one model any two sentences are at 0.8, with another none are. So it counts by how many
-standard deviations it is above the middle of memory, among passages that whoever asks may see. `index/ranking` adds it to the
-score. Vectors are made in the background, the newest first; a passage without one is found by its words.
+Vectors are made in the background, the newest first; a passage without one is found by its words. How near they come is said by
+`recall/question`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property, partial
 from itertools import chain
@@ -25,7 +22,7 @@ import numpy as np
 from ..events import Events
 from ..index.chunking import Chunk, neighbours
 from ..index.documents import Meant, meant_by, meant_in
-from ..index.hit import BOTH, WORDS, Edge, Passage
+from ..index.hit import BOTH, WORDS, Passage
 from ..index.index import Index
 from ..index.manifest import Manifest
 from ..protocol.config import Config
@@ -36,140 +33,19 @@ from ..storage.errors import BadConfig, SupervisorError, why_refused
 from ..storage.files import Files
 from ..storage.texts import Text
 from .embedders import AUTO, IDLE_S, Embedder, InProcess, Refused, embedder_of
-from .vectors import Array, Table, VectorStore
+from .question import PROBE_UNIT, TALKS, Question
+from .vectors import Array, VectorStore
 
-#: How many vectors are compared in full, of those that their codes find, and how many passages may be found by meaning alone.
-_COMPARED: Final = 300
-_NEAREST: Final = 100
-#: How many vectors say where the middle of memory is, and how many standard deviations from it count for nothing.
-_SAMPLE: Final = 1024
-_FROM: Final = 1.0
-_LEAST_SPAN: Final = 0.5
-#: From how many standard deviations on a passage stands out, or from which part of the most that so few texts can have.
-_STANDS_OUT: Final = 2.5
-_OF_MOST: Final = 0.5
-#: The cosine of a text with itself, in 8-bit numbers; and from how many deviations on two statements are of the same thing.
-_THE_SAME: Final = 0.995
-_ALIKE: Final = 2.5
-#: How much of what all passages have in common is taken out.
-_TAKEN: Final = 0.8
-_SHORTEST: Final = 0.001
 #: Texts of one request, and seconds that an answer may take outside of a turn.
 _BATCH: Final = 8
 _PATIENCE_S: Final = 60.0
-#: The text whose vector says whether the model behind a name is still the same, the name of that vector, and the least cosine.
+#: The text whose vector says whether the model behind a name is still the same (`PROBE_UNIT`), and the least cosine.
 _PROBE: Final = "memory"
-_PROBE_UNIT: Final = 0
 #: The vectors of a memory of which one passage has one: the other is that of the probe.
 _LEAST_VECTORS: Final = 2
 _SAME: Final = 0.98
-#: Questions for what was talked about, and how near to one of them a question is that asks the same: a part of the way from the
-#: middle of memory to the one that is nearest to each (docs/explanation/recall-tried.md, "The first and the last talk").
-_TALKS: Final[tuple[tuple[Edge, str], ...]] = (
-    ("last", "What did we talk about last time?"),
-    ("last", "Where did we leave off?"),
-    ("last", "What was our last conversation about?"),
-    ("last", "What was the last thing I told you?"),
-    ("last", "上次我们聊到哪儿了？"),
-    ("last", "我们最近一次聊了什么？"),
-    ("last", "上一次对话说了什么？"),
-    ("first", "What did we talk about in our first conversation?"),
-    ("first", "What was the first thing I ever told you?"),
-    ("first", "我们第一次聊天聊了什么？"),
-    ("first", "我最早跟你说的是什么？"),
-)
-_SAME_QUESTION: Final = 0.85
-#: How much nearer the one end has to be than the other, so that it is not both: 上次 and 第一次 are near to each other for USE.
-_EITHER: Final = 0.1
-#: How many vectors say where that middle is.
-_FEW: Final = 128
 #: Seconds for which a server that failed is not asked: one that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0
-
-
-class Near:
-    """
-    A `Nearness`: of one question's *vector* among the passages *units* (None: all) of which the table has vectors.
-
-    What all of them have in common, the middle of memory, is taken out of the vectors before they are compared.
-    """
-
-    def __init__(self, table: Table, vector: Array, units: Collection[int] | None, weight: float) -> None:
-        self._table, self._units, self._weight = table, units, weight
-        if units is None:
-            rows, sample = table.near(vector, _COMPARED), table.places[:: max(1, len(table.places) // _SAMPLE)]
-        else:
-            rows = sample = table.find(np.fromiter(units, np.uint64, len(units)))[1]
-        vectors, known = table.vectors(rows), table.vectors(sample)
-        known = known[known.any(axis=1)]
-        middle = known.sum(axis=0)
-        self._common = middle / (np.linalg.norm(middle) or 1)
-        self._question = self._apart(vector)
-        cosines = self._apart(known) @ self._question
-        cosines = cosines[cosines < _THE_SAME]  # what is compared with itself would be all the spread of a young memory
-        self._middle, self._spread = (float(cosines.mean()), float(cosines.std()) or 1.0) if len(cosines) else (0.0, 1.0)
-        above = self._deviations(vectors)
-        order = np.argsort(-above)[:_NEAREST]
-        self.highest = float(above[order[0]]) if len(order) else 0.0
-        #: The most standard deviations that one of so few texts can be away.
-        self.most = math.sqrt(max(0, len(cosines) - 1))
-        self.stands_out = self.highest >= min(_STANDS_OUT, _OF_MOST * self.most)
-        nearest = zip(table.rows["unit"][rows[order]].tolist(), above[order].tolist(), strict=True)
-        self.nearest: Mapping[int, float] = {unit: far for unit, far in nearest if far > _FROM}
-
-    def like(self, unit: int) -> Mapping[int, float]:
-        """Return what is near to this passage, the nearest first, as a part of the nearness from which two are alike."""
-        vector = self._table.vector(unit)
-        if vector is None or not vector.any():
-            return {}
-        near = Near(self._table, vector, self._units, self._weight)
-        alike = min(_ALIKE, _OF_MOST * near.most)
-        return {other: far / alike for other, far in near.nearest.items() if other not in (unit, _PROBE_UNIT)}
-
-    def worth(self, units: Sequence[int]) -> list[float]:
-        """Return what the nearness of each passage adds, as a share of the best score by words."""
-        above = np.zeros(len(units), np.float32)
-        places, rows = self._table.find(np.array(units, np.uint64))
-        above[places] = np.maximum(0, self._deviations(self._table.vectors(rows)) - _FROM)
-        worths: list[float] = (self._weight * np.minimum(1, above / max(_LEAST_SPAN, self.highest - _FROM))).tolist()
-        return worths
-
-    def _deviations(self, vectors: Array) -> Array:
-        """Return how many standard deviations each vector is nearer than the middle; a refused text is not near."""
-        return np.where(vectors.any(axis=1), (self._apart(vectors) @ self._question - self._middle) / self._spread, 0)
-
-    def _apart(self, vectors: Array) -> Array:
-        left = vectors - _TAKEN * np.multiply.outer(vectors @ self._common, self._common)
-        return np.asarray(left / np.maximum(_SHORTEST, np.linalg.norm(left, axis=-1, keepdims=True)), np.float32)
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """A question with its *vector*, as `index.hit.Asked`; *talks* are the vectors of `_TALKS`, *weight* is `recall.meaning`."""
-
-    table: Table
-    vector: Array
-    talks: Array | None
-    weight: float
-
-    def __call__(self, units: Collection[int] | None) -> Near:
-        """Return how near these passages come."""
-        return Near(self.table, self.vector, units, self.weight)
-
-    @cached_property
-    def talk(self) -> Sequence[Edge]:
-        """Which end of memory it asks for, if it means the same as one of `_TALKS`."""
-        if self.talks is None:
-            return ()
-        sample = self.table.vectors(self.table.places[:: max(1, len(self.table.places) // _FEW)])
-        middle = float((sample @ self.talks.T).mean())
-        alike = np.sort(self.talks @ self.talks.T, axis=1)[:, -2].mean()  # the last is each with itself
-        near: dict[Edge, float] = {}
-        for (edge, _), cosine in zip(_TALKS, self.talks @ self.vector, strict=True):
-            near[edge] = max(near.get(edge, 0.0), float((cosine - middle) / (alike - middle)))
-        best = max(near.values())
-        ends = sorted((edge for edge in near if near[edge] > best - _EITHER), key=lambda edge: -near[edge])
-        return ends if best >= _SAME_QUESTION else ()
 
 
 class Meaning:
@@ -324,12 +200,12 @@ class Meaning:
         done = 0
         if self.is_wanted and store.table():
             embedder.load()
-            self._talks = embedder.vectors([text for _, text in _TALKS], _PATIENCE_S, asks=True)
+            self._talks = embedder.vectors([text for _, text in TALKS], _PATIENCE_S, asks=True)
             self.is_wanted = False
         most_bytes = self._config.embeddings.cache_bytes
         # a `forget` deletes all vectors
-        gone = {*store.lacking([_PROBE_UNIT, *chain.from_iterable(self._done.values())], most_bytes)}
-        self._is_proved = self._is_proved and _PROBE_UNIT not in gone
+        gone = {*store.lacking([PROBE_UNIT, *chain.from_iterable(self._done.values())], most_bytes)}
+        self._is_proved = self._is_proved and PROBE_UNIT not in gone
         self._done = {key: units for key, units in self._done.items() if gone.isdisjoint(units)}
         for key, texts in groups():
             texts_by_unit = {passage.unit: passage for passage in texts}
@@ -346,21 +222,21 @@ class Meaning:
                 store.add(batch, _vectors_of(embedder, [texts_by_unit[unit] for unit in batch]))
             self._done[key] = [*texts_by_unit]
             done += 1
-        store.keep({_PROBE_UNIT, *(unit for units in self._done.values() for unit in units)})
+        store.keep({PROBE_UNIT, *(unit for units in self._done.values() for unit in units)})
         store.remove_others()
         return done
 
     def _prove(self, embedder: Embedder, store: VectorStore) -> bool:
         """Delete all vectors if the model behind the name has changed, and return whether it has: they are made again."""
         probe, table = embedder.vectors([_PROBE], _PATIENCE_S), store.table()
-        known = table.vector(_PROBE_UNIT) if table else None
+        known = table.vector(PROBE_UNIT) if table else None
         is_other = table is not None and table.size != probe.shape[1]
         is_other = is_other or (known is not None and bool(known @ probe[0] < _SAME))
         if is_other:
             store.clear()
             self._done = {}
         if is_other or known is None:
-            store.add([_PROBE_UNIT], probe)
+            store.add([PROBE_UNIT], probe)
         self._is_proved = True
         return is_other
 
@@ -399,4 +275,4 @@ def vectors_made(config: Config, files: Files, paths: WorkspacePaths) -> int:
     is_wanted = config.recall.meaning and config.recall.backend != WORDS
     model = Meaning(config, files, paths).embedder if is_wanted else None
     table = model[1].table() if model else None
-    return int(np.count_nonzero(table.units != _PROBE_UNIT)) if table else 0
+    return int(np.count_nonzero(table.units != PROBE_UNIT)) if table else 0
