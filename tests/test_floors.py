@@ -42,7 +42,7 @@ HOMES: Final = {
     "rank_bm25": {"recalld.supervisor.index.ranking"},
     "numpy": {
         "recalld.supervisor.index.ranking",
-        *(f"recalld.supervisor.recall.{name}" for name in ("embedders", "meaning", "vectors")),
+        *(f"recalld.supervisor.recall.{name}" for name in ("embedders", "meaning", "question", "vectors")),
     },
     "watchdog": {"recalld.supervisor.host.watcher"},
     "openai": {"recalld.worker.providers.openai"},
