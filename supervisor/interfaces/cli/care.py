@@ -148,8 +148,7 @@ def restore(call: Call) -> int:
     from ...checks.memory import why_unread
 
     done = call.perform("restore")
-    answer = {"restored": done.restored}
-    call.answer(answer | {"unread": [asdict(piece) for piece in done.unread]}, answer)
+    call.answer(asdict(done), {"restored": done.restored})
     for piece in done.unread:
         call.say(why_unread(piece), BadFile.exit_code)
     return BadFile.exit_code if done.unread else 0
@@ -161,8 +160,8 @@ def index_status(call: Call) -> None:
     from ...recall.meaning import vectors_made
 
     ws, inventory = call.opened()[0], call.perform("index_status")
-    held = _held(inventory) | {"vectors": vectors_made(ws.config, ws.files, ws.paths)}
-    call.answer({**held, "differing": inventory.differing})
+    vectors = vectors_made(ws.config, ws.files, ws.paths)
+    call.answer({**_held(inventory), "vectors": vectors, "differing": inventory.differing})
 
 
 @command("index rebuild")
