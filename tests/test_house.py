@@ -46,7 +46,7 @@ ROOMS: Final = (
     Room("supervisor/checks", most=2_099, goal=2_100),
     Room("supervisor/importing", most=2_200, goal=1_400),
     Room("supervisor/operations", most=1_788, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_601, goal=2_600),
+    Room("supervisor/interfaces/cli", most=2_600, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_936, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_947, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_902, goal=1_900),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_957, goal=48_000)
+ALL: Final = Room("all", most=49_956, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
 OF_TESTS: Final = Room("tests", most=48_000, goal=48_000)
 
