@@ -172,10 +172,14 @@ class Asked(Protocol):
     A question by its meaning: called with passages by name (None: all), it returns its nearness among them, and of no others.
 
     *talk*: it asks what was talked about "first" or "last", and nothing else; both where it may be either, the likelier first.
+    *is_small_talk*: it asks for nothing.
     """
 
     @property
     def talk(self) -> Sequence[Edge]: ...  # noqa: D102 - said above
+
+    @property
+    def is_small_talk(self) -> bool: ...  # noqa: D102 - said above
 
     def __call__(self, units: Collection[int] | None) -> Nearness:
         """Return how near these passages come."""

@@ -19,7 +19,7 @@ from ..text.tokenizer import spelled, tokens
 from ..text.word_frequency import rarity_of
 from .calendar import Days, day_tokens, occasions
 from .dates import Span, days_meant, due_days, plain, spans
-from .intent import OVER, TENSE_WORDS, is_chatter, role_asked_for, without_asking
+from .intent import OVER, TENSE_WORDS, role_asked_for, without_asking
 
 #: The weight of a word that only asks (when, said), or only names a day.
 REQUEST_WEIGHT: Final = 0.1
@@ -110,6 +110,11 @@ class Query:
         return bool(self.words) and not self.days and self.words.keys() <= self.occasions.keys()
 
     @property
+    def names_no_day_but_today(self) -> bool:
+        """Whether it can be small talk."""
+        return not self.occasions and {*self.days} <= {Days(self.today, self.today)}
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to search for."""
         return not self.words and not self.days
@@ -120,7 +125,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     Return what *question* asks for; *recent* are the texts before it, oldest first.
 
     Of more than *most* words (0: no limit) the rarest are kept. A greeting or thanks asks for nothing, unless it is no input
-    but typed in order to search, nor does chatter that names no day but today.
+    but typed in order to search.
     """
     question = question[:MOST_CHARS]
     if is_input and is_small_talk(question):
@@ -128,13 +133,10 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     asking, others = _parts(plain(question))
     text = " ".join(asking)
     days, sentences, day_words, occasion_words = _days_and_words(asking, today)
-    is_today = {*days} == {Days(today, today)}
-    if is_input and is_chatter(question) and not occasion_words and (is_today or not days):
-        return Query({})
     least = REQUEST_WEIGHT if days else 0.0  # 号 and 30 are in messages of other days
     words = {word: max(each.get(word, 0.0) for each in sentences) for each in sentences for word in each if each[word] > least}
     only_days = bool(days) and not words
-    if only_days and is_today and _WHICH.search(text):  # 今天几号
+    if only_days and {*days} == {Days(today, today)} and _WHICH.search(text):  # 今天几号
         return Query({})
     for sentence in others:
         words |= {word: _OTHER_WEIGHT for word in tokens(sentence) if word not in words}

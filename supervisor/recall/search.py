@@ -103,6 +103,8 @@ class Searcher:
         search.deadline = deadline or within(self.settings.timeout_ms / 1000)
         search.attempt(lambda: search.read_unfiled(question if is_input else "", now), None)
         meaning = search.attempt(lambda: search.by_meaning(query), None)
+        if is_input and meaning and meaning.is_small_talk and query.names_no_day_but_today:
+            query = Query({})
         answer = search.attempt(lambda: search.by_terms(query, meaning), SearchResult())
         is_enough = answer.hits and answer.evidence >= _ENOUGH
         literal = [] if is_enough else search.attempt(lambda: search.literally(query), list[Hit]())
@@ -210,8 +212,8 @@ class Search:
             self.faults.append(Text("messages that are not filed yet ({count}) could not be searched: time was up", count=left))
 
     def by_meaning(self, query: Query) -> Asked | None:
-        """Return how near passages come by meaning; None where it can't be said, or the question only names days or numbers."""
-        if self.of.meaning is None or query.only_days or not any(word.isalpha() for word in query.words):
+        """Return how near passages come by meaning; None where it can't be said, or the question has no letter."""
+        if self.of.meaning is None or not any(map(str.isalpha, query.text)):
             return None
         return self.of.meaning.ask(query.text, self.deadline)
 
