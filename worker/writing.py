@@ -87,9 +87,8 @@ class Writing:
         entries = entries_of(blocks, ZoneInfo(task.zone), hide, dates=task.kind != "daily-summary")
         so_far = hide(task.previous).strip()
         if so_far and self._room("merge-summary", language, so_far) < MIN_PIECE:
-            entries.insert(
-                0, Entry(f"{task.period} summary", so_far)
-            )  # too long to go with each piece: it is read again, in pieces
+            # too long to go with each piece: it is read again, in pieces
+            entries.insert(0, Entry(f"{task.period} summary", so_far))
             so_far = ""
         return self._piece_by_piece(task, entries, so_far, language)
 

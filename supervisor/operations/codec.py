@@ -69,7 +69,7 @@ def to_json(answer: Any) -> Any:
 def from_json(operation: Operation[Any], given: object) -> dict[str, Any]:
     """Return the arguments that a program gave as JSON; BadRequest, which names the argument, for one that is wrong."""
     if not isinstance(given, dict):
-        raise BadRequest("request", Text("they are no JSON object"))
+        raise BadRequest("request", Text("a JSON object is expected"))
     known = json_parameters(operation)
     refuse_unknown(given, known)
     for name, parameter in known.items():
@@ -99,9 +99,8 @@ def refuse_unknown(given: Iterable[object], names: Collection[str]) -> None:
     """Raise BadRequest for the first of the arguments *given* that is not among *names*."""
     for name in given:
         if name not in names:
-            raise BadRequest(
-                str(name)[:40], Text("there is no such argument; there are {names}", names=", ".join(names) or "-")
-            )
+            why = Text("there is no such argument; there are {names}", names=[*names])
+            raise BadRequest(str(name)[:40], why if names else Text("there is no such argument, and none is taken"))
 
 
 def _text_of(fault: Mapping[str, Any]) -> Text:

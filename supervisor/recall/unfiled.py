@@ -201,9 +201,8 @@ class Unfiled:
             history, version = self._history.read(_PATIENCE_S), self._journal.version
         except (SupervisorError, OSError) as error:
             refused = as_supervisor_error(error, "recall", self._paths.history)
-            self._unread = {
-                "history.json": getattr(refused, "why", refused.sentence)
-            }  # without the remedy, which `status` shows
+            # without the remedy, which `status` shows
+            self._unread = {"history.json": getattr(refused, "why", refused.sentence)}
             return []
         known, at, messages = self._present
         if history is not known or version != at:

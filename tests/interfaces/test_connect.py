@@ -197,15 +197,15 @@ def test_disconnect_takes_its_hook_out_of_a_group_that_a_person_made(home):
 FOREIGN = (
     (".claude.json", "claude-code", '{"mcpServers": {"recalld": {"command": "/my/tool", "args": ["serve"]}}}'),
     (".codex/config.toml", "codex", '[mcp_servers]\nrecalld = { command = "mine", args = [] }\n'),
-    (".codex/config.toml", "codex", '[mcp_servers.recalld]\ncommand = "mine"\n'),
+    (".claude/settings.json", "claude-code", '{"disableAllHooks": true}'),
 )
 
 
 @pytest.mark.parametrize(("name", "client", "text"), FOREIGN)
-def test_a_server_of_that_name_that_is_not_recallds_is_left(home, name, client, text):
+def test_settings_with_a_foreign_server_or_without_hooks_are_left(home, name, client, text):
     of = machine(home)
     before = written(home / name, text)
-    with pytest.raises(BadFile, match="not one that recalld wrote"):
+    with pytest.raises(BadFile, match="not one that recalld wrote|every hook"):
         of.changes(client)
     disconnect(of, client)
     assert (home / name).read_bytes() == before

@@ -57,4 +57,4 @@ def test_definitions_say_which_argument_the_dialect_needs():
 def test_call_says_that_arguments_are_no_object(tools, arguments):
     answer = tools().call("memory_search", arguments)
     assert answer.is_error
-    assert answer.text in {"arguments: they are no JSON object.", "query: memory_search needs it."}
+    assert answer.text in {"arguments: a JSON object is expected.", "query: memory_search needs it."}

@@ -78,9 +78,8 @@ def hook(
     client: Annotated[str, Argument("claude-code or codex")],  # noqa: ARG001 - for the help
 ) -> None:
     """Answer a client's event on standard input; clients run it, and it always ends with 0."""
-    raise BadRequest(
-        "hook", Text("a client runs this command, with an event on standard input")
-    )  # entry.py answers an event; only a person at a terminal gets here
+    # entry.py answers an event; only a person at a terminal gets here
+    raise BadRequest("hook", Text("a client runs this command, with an event on standard input"))
 
 
 def _machine(call: Call, project: Path | None) -> Machine:

@@ -40,6 +40,12 @@ class Refused(ValueError):
         super().__init__(why, Text(mend))
 
 
+_FOREIGN: Final = (
+    Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
+    msgid("give it another name, or take it out"),
+)
+
+
 def connected(text: str, wanted: Wanted) -> str:
     """Return the text with what is *wanted*; Refused for one that can't be changed."""
     return {"json": _in_json, "toml": _in_toml, "paragraph": _in_markdown}[wanted.form](text, wanted)
@@ -90,13 +96,12 @@ def workspaces(text: str, wanted: Wanted) -> list[str]:
 
 def _in_json(text: str, wanted: Wanted) -> str:
     settings = _settings(text)
+    if wanted.items and settings.get("disableAllHooks"):
+        raise Refused(Text("`disableAllHooks` in it keeps every hook from running"), msgid("take it out"))
     for keys in wanted.properties or ():
         server = _value(settings, keys)
         if server is not None and workspace_of(_argv(server)) is None:
-            raise Refused(
-                Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
-                msgid("give it another name, or take it out"),
-            )
+            raise Refused(*_FOREIGN)
     _take_out(settings, wanted, lambda _, is_wanted: not is_wanted)  # of another environment
     for keys, value in (wanted.properties or {}).items():
         _owner(settings, keys[:-1], dict).setdefault(keys[-1], value)
@@ -113,10 +118,8 @@ def _settings(text: str) -> dict[str, Any]:
         # which of a key's two values counts is the client's secret
         settings = json.loads(text, object_pairs_hook=keys_once) if text.strip() else {}
         json.dumps(settings, allow_nan=False)  # 1e400 is no number here
-    except json.JSONDecodeError as error:
-        raise Refused(Text("it is not JSON at line {line}", line=error.lineno)) from None
-    except (ValueError, RecursionError):
-        raise Refused(Text("it is not JSON at line {line}", line=1)) from None
+    except (ValueError, RecursionError) as error:
+        raise Refused(Text("it is not JSON at line {line}", line=getattr(error, "lineno", 1))) from None
     if not isinstance(settings, dict):
         raise Refused(Text("it is JSON, but no object"))
     return settings
@@ -171,9 +174,8 @@ def _entries(settings: dict[str, Any], wanted: Wanted) -> Iterator[_Entry]:
         server = _value(settings, keys)
         if server is not None:
             argv = _argv(server)
-            yield _Entry(
-                keys[:-1], _value(settings, keys[:-1]), keys[-1], argv, argv[:3] == _argv(value)[:3]
-            )  # but for options
+            is_wanted = argv[:3] == _argv(value)[:3]  # but for options
+            yield _Entry(keys[:-1], _value(settings, keys[:-1]), keys[-1], argv, is_wanted)
     for keys, value in (wanted.items or {}).items():
         groups = _value(settings, keys)
         for group in groups if isinstance(groups, list) else ():
@@ -247,10 +249,7 @@ def _in_toml(text: str, wanted: Wanted) -> str:
         if is_ours and _argv(entry)[:3] == _argv(ours)[:3]:
             return text
         if not is_ours or left == text:
-            raise Refused(
-                Text("the MCP server `{name}` in it is not one that recalld wrote", name=NAME),
-                msgid("give it another name, or take it out"),
-            )
+            raise Refused(*_FOREIGN)
         text = left
     text = _with_block(text, wanted.text)
     _toml(text)  # Refused where mcp_servers is an inline table, which ends where it is written

@@ -248,7 +248,7 @@ async def json_object(request: Request) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise BadRequest("body", Text("this is no JSON.")) from None
     if not isinstance(parsed, dict):
-        raise BadRequest("body", Text("they are no JSON object"))
+        raise BadRequest("body", Text("a JSON object is expected"))
     _refuse_unwritable(parsed)
     return parsed
 

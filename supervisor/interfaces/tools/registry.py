@@ -164,7 +164,7 @@ def _parsed(arguments: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
         except (ValueError, RecursionError):
             value = None
     if not isinstance(value, Mapping):
-        raise BadRequest("arguments", Text("they are no JSON object"))
+        raise BadRequest("arguments", Text("a JSON object is expected"))
     return value
 
 
