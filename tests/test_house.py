@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_901, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_835, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_404, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_403, goal=8_000),
     Room("supervisor/longterm", most=987, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_388, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
@@ -45,20 +45,20 @@ ROOMS: Final = (
     Room("supervisor/host", most=2_188, goal=2_200),
     Room("supervisor/checks", most=2_099, goal=2_100),
     Room("supervisor/importing", most=2_200, goal=1_400),
-    Room("supervisor/operations", most=1_788, goal=1_800),
-    Room("supervisor/interfaces/cli", most=2_600, goal=2_600),
+    Room("supervisor/operations", most=1_787, goal=1_800),
+    Room("supervisor/interfaces/cli", most=2_599, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_936, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_947, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_902, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_901, goal=1_900),
     Room("supervisor/interfaces", most=1_493, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_132,
+        most=2_131,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_950, goal=48_000)
+ALL: Final = Room("all", most=49_945, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
 OF_TESTS: Final = Room("tests", most=48_002, goal=48_000)
 
