@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
-from ..protocol.dated_file import head_in, is_broken, is_edited, number_in, without_torn_end
-from ..protocol.inbox import ChatKind, chats_in
+from ..protocol.dated_file import head_and_body, head_in, is_as_written, is_broken, number_in, without_torn_end
+from ..protocol.inbox import DIRECT, Chat, ChatKind, chat_of
 from ..protocol.paths import SLUG, Period
 from ..protocol.summary_file import Source, parse_summary
 from ..storage.clock import from_wire
@@ -32,7 +32,7 @@ from ..storage.errors import NewerFormat
 from ..text.lazy_re import lazy_re
 
 #: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
-_ID: Final = lazy_re(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
+_HEAD: Final = lazy_re(rb'^<!-- (\{(?:"id": "((?:[^"\\\n]|\\.)*)")?[^\n]*)', re.MULTILINE)
 #: The paths that recalld itself gives to its files, and the part of a name that recalld may have given.
 _OURS: Final = lazy_re(
     rf"memory/(?:originals/\d{{4}}-\d\d/)?\d{{4}}-\d\d-\d\d-{SLUG}\.md|memory/summary/\d{{4}}-\d\d(?:-\d\d)?\.md"
@@ -55,10 +55,10 @@ class MemoryFile:
     original: bool  # it is in originals/
     created: datetime | None  # of the run that made it; None for a person's own
     period: str = ""  # by its head
-    ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`ids_in`)
+    ids: array[int] | None = None  # a CRC of the id of each message; None where they are not known (`_heads_of`)
     as_made: bool = False  # recalld wrote it, and nobody has changed it since (`is_as_made`)
     broken: bool = False  # it holds zeros, or has lost its end (`is_broken`)
-    sessions: frozenset[str] = frozenset()  # that its messages name; "" where one names none (`chats_in`)
+    sessions: frozenset[str] = frozenset()  # that its messages name; "" where one names none
     groups: frozenset[tuple[str, ChatKind]] = frozenset()  # the sessions whose chat is a group's by one of its messages
 
     @property
@@ -159,7 +159,8 @@ def memory_file(data: bytes, path: Path, day: date, digest: str, *, original: bo
         created = from_wire(head.get("created", "")) if ours else None
     except ValueError:
         ours, created = False, None
-    chats = chats_in(data) if ours else frozenset()
+    ids, chats = _heads_of(without_torn_end(data))
+    chats = chats if ours else set()
     return MemoryFile(
         name=path.name,
         digest=digest,
@@ -170,7 +171,7 @@ def memory_file(data: bytes, path: Path, day: date, digest: str, *, original: bo
         original=original,
         created=created,
         period=head.get("period", ""),
-        ids=ids_in(data),
+        ids=ids,
         as_made=is_as_made(data, path),
         broken=is_broken(data, path),
         sessions=frozenset(chat.session for chat in chats),
@@ -186,18 +187,26 @@ def existing_summary(data: bytes, path: Path, period: Period, digest: str) -> Ex
     return ExistingSummary(period=period, sources=sources, edited=is_edited, digest=digest, **fields)
 
 
-def ids_in(data: bytes) -> array[int] | None:
-    """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
-    numbers = array("I")
-    for raw in _ID.findall(without_torn_end(data)):
-        if not raw:
-            return None
+def _heads_of(data: bytes) -> tuple[array[int] | None, set[Chat]]:
+    """
+    Return what the heads of the messages in a dated file say, which is not parsed: a CRC of the id of each, and the chats.
+
+    No ids where one is not found; that of a head that a person broke counts. The chat is DIRECT for a message that names none.
+    """
+    numbers, chats, are_known = array("I"), set[Chat](), True
+    for line, raw in _HEAD.findall(data):
+        head = line.rpartition(b" -->")[0]
+        with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):  # then it is the head of no message
+            # nearly all heads of many a file name none: they are not parsed
+            is_plain = head and b'"session"' not in head and b'"chat"' not in head
+            chats.add(DIRECT if is_plain else chat_of(json.loads(head).get("fields", {})))
         try:  # subtle: one id may be escaped in one file, and not in the other
             identity = json.loads(b'"%b"' % raw).encode("utf-8", "surrogatepass") if b"\\" in raw else raw
         except ValueError:
-            return None
+            identity = b""
         numbers.append(crc32(identity))
-    return numbers
+        are_known = are_known and bool(identity)
+    return numbers if are_known else None, chats
 
 
 # ── copies ───────────────────────────────────────────────────────────────────
@@ -206,11 +215,10 @@ def ids_in(data: bytes) -> array[int] | None:
 def is_as_made(data: bytes, path: Path) -> bool:
     """True if recalld wrote the file, and nobody has changed it since."""
     with suppress(NewerFormat):
-        head = head_in(data, path)
-        if head.get("kind") == "dated":
-            return not is_edited(data, path)
+        head, body = head_and_body(data, path)
         if head.get("kind") in {"day", "month"}:
             return not parse_summary(data, head.get("period", ""), path).kept
+        return head.get("kind") == "dated" and is_as_written(body, head)
     return False
 
 

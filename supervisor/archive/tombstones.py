@@ -19,13 +19,12 @@ from typing import Any, Final, TypeAlias
 
 from ..protocol.dated_file import (
     Block,
-    block_at,
     body_digest,
     is_as_written,
     is_broken,
-    marks_in,
     number_in,
     parse_dated,
+    pieces_of,
     read_head,
 )
 from ..protocol.message import Key, Message, fingerprint_of
@@ -313,23 +312,15 @@ def cut(data: bytes, path: Path, is_unwanted: Callable[[Block], bool], gone: int
     """
     text = data.decode("utf-8-sig").replace("\r\n", "\n")
     head, body = read_head(text, path)
-    marks = marks_in(body)
-    pieces, kept, taken = [body[: marks[0].start() if marks else None]], [], 0
-    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(body)], strict=False):
-        words = body[mark.end() : end]
-        block = block_at(mark, words)  # None where a person broke it
-        if block and is_unwanted(block):
-            taken += 1
-            continue
-        pieces.append(mark[0] + words)
-        kept += [block] if block else []
-    whole = "".join(pieces)
-    if not body.endswith(pieces[-1]):  # the last message went, and the blank line before it goes, too
+    before, pieces = pieces_of(body)
+    kept = [(words, block) for words, block in pieces if not (block and is_unwanted(block))]
+    whole = before + "".join(words for words, _ in kept)
+    if kept[-1:] != pieces[-1:]:  # the last message went, and the blank line before it goes, too
         whole = whole.rstrip("\n")
     if not (whole.endswith("\n") or is_broken(data, path)):
         whole += "\n"
     digest = body_digest(whole) if is_as_written(body, head) else head.get("digest", "")
-    count = max((number_in(head, "count") or 0) - taken - gone, 0)
+    count = max((number_in(head, "count") or 0) - (len(pieces) - len(kept)) - gone, 0)
     written = text[: len(text) - len(body)]
     written = _DIGEST.sub(f"digest: {digest}", _COUNT.sub(f"count: {count}", written, count=1), count=1)
-    return (written + whole).encode("utf-8", "surrogatepass"), kept
+    return (written + whole).encode("utf-8", "surrogatepass"), [block for _, block in kept if block]

@@ -10,6 +10,7 @@ head is a person's own. A person may add keys, lists, maps and comments to it; a
 """
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -203,10 +204,8 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
         created = from_wire(head.get("created", ""))
     except ValueError:
         return None
-    marks = marks_in(body)
-    ends = [*(mark.start() for mark in marks[1:]), len(body)][: len(marks)]
-    parsed = (block_at(mark, body[mark.end() : end]) for mark, end in zip(marks, ends, strict=True))
-    blocks = tuple(block for block in parsed if block)
+    before, pieces = pieces_of(body)
+    blocks = tuple(block for _, block in pieces if block)
     return DatedFile(
         period=head.get("period", ""),
         zone=head.get("zone", ""),
@@ -215,8 +214,8 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
         count=number_in(head, "count") or 0,
         blocks=blocks,
         is_edited=not is_as_written(body, head),
-        has_more=len(blocks) < len(marks) or bool(body[: marks[0].start() if marks else None].strip()),
-        is_emptied=not marks and not _WORDLESS.sub("", body).strip(),
+        has_more=len(blocks) < len(pieces) or bool(before.strip()),
+        is_emptied=not pieces and not _WORDLESS.sub("", body).strip(),
     )
 
 
@@ -231,7 +230,7 @@ def is_broken(data: bytes, path: Path) -> bool:
     if b"\0" in data or data.endswith(b"\n"):
         return b"\0" in data
     # an editor took the last newline away, or a person wrote on below: what recalld wrote is all there
-    head, body = _head_and_body(data, path)
+    head, body = head_and_body(data, path)
     written = hashlib.sha256()
     for line in f"{body}\n".encode("utf-8", "surrogatepass").splitlines(keepends=True):
         written.update(line)
@@ -240,18 +239,13 @@ def is_broken(data: bytes, path: Path) -> bool:
     return not is_as_written(body, head)
 
 
-def is_edited(data: bytes, path: Path) -> bool:
-    """True if the body of a file that recalld made is no longer as it was written; a file in another encoding is."""
-    head, body = _head_and_body(data, path)
-    return not is_as_written(body, head)
-
-
 def is_as_written(body: str, head: Mapping[str, str]) -> bool:
     """True if the body has the digest of its head; an editor may have taken its last newline away."""
     return head.get("digest") in (body_digest(body), body_digest(f"{body}\n"))
 
 
-def _head_and_body(data: bytes, path: Path) -> tuple[dict[str, str], str]:
+def head_and_body(data: bytes, path: Path) -> tuple[dict[str, str], str]:
+    """Return what `read_head` returns of the text in *data*; what is not UTF-8 in it is replaced."""
     return read_head(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
 
 
@@ -277,13 +271,19 @@ def _render_block(block: Block, zone: tzinfo, language: str) -> str:
     return f"<!-- {comment} -->\n**{head}**\n\n" + "\n".join(paragraphs)
 
 
-def marks_in(body: str) -> list[re.Match[str]]:
-    """Return the heads of the messages in the body of a dated file; each message ends where the next head begins."""
-    return list(_MARK.finditer(body))
+def pieces_of(body: str) -> tuple[str, list[tuple[str, Block | None]]]:
+    """
+    Return the body of a dated file in pieces: what is before the first message, and the text of each message as it stands.
+
+    With the text there is the message, None for one that a person broke. It ends where the head of the next one begins.
+    """
+    marks = list(_MARK.finditer(body))
+    bounds = [*(mark.start() for mark in marks), len(body)]
+    texts = (body[start:end] for start, end in itertools.pairwise(bounds))
+    return body[: bounds[0]], [(text, _block(mark, text[len(mark[0]) :])) for mark, text in zip(marks, texts, strict=True)]
 
 
-def block_at(mark: re.Match[str], markdown: str) -> Block | None:
-    """Return the message of which *mark* is the head and *markdown* the rest; None for one that a person broke."""
+def _block(mark: re.Match[str], markdown: str) -> Block | None:
     try:
         about = json.loads(mark[1])
         fields = dict(about.get("fields", {}))

@@ -5,10 +5,8 @@ It is an array of {id, text, createdAt, channel?, session?, chat?}, parsed as to
 names of fields and an object around the array are accepted. Elements that are not inputs are skipped.
 """
 
-import json
 import re
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import lru_cache
@@ -16,7 +14,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
-from ..text.lazy_re import lazy_re
 from .message import InvalidEntry, Message, read_message
 
 ChatKind: TypeAlias = Literal["direct", "group", "channel"]
@@ -38,8 +35,6 @@ _GROUP: Final = r"""
     | ^(?-i:[CG]0[A-Z0-9]{7,})$
     | (?<![^\W_])line(?![^\W_]).*[\W_] [cr][0-9a-f]{8,}  # people have U…
     """
-#: The head of a message in a dated file.
-_HEAD: Final = lazy_re(rb"^<!-- (\{[^\n]*\}) -->", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +75,6 @@ def _chat_by_key(key: str) -> Chat:
     if re.search(_CHANNEL, words, re.IGNORECASE):
         return Chat("channel", key)
     return Chat("group" if re.search(_GROUP, words, re.IGNORECASE | re.VERBOSE) else "direct", key)
-
-
-def chats_in(data: bytes) -> frozenset[Chat]:
-    """Return the chats that the heads of a dated file's messages name, DIRECT for those that name none."""
-    chats = set()
-    for head in _HEAD.findall(data):
-        if b'"session"' not in head and b'"chat"' not in head:  # nearly all heads of many a file: they are not parsed
-            chats.add(DIRECT)
-            continue
-        with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):  # then it is the head of no message
-            chats.add(chat_of(json.loads(head).get("fields", {})))
-    return frozenset(chats)
 
 
 def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:

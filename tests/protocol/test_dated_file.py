@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recalld.supervisor.archive.coverage import memory_file
 from recalld.supervisor.protocol.dated_file import (
     DATED_FORMAT,
     Block,
@@ -20,7 +21,6 @@ from recalld.supervisor.protocol.dated_file import (
     render_dated,
     render_head,
 )
-from recalld.supervisor.protocol.inbox import chats_in
 from recalld.supervisor.protocol.message import Message, with_id, with_timestamp
 from recalld.supervisor.storage.errors import NewerFormat
 from tests.protocol.test_attachments import PNG, path
@@ -176,13 +176,14 @@ SESSIONS = ("家里", "", 'a"b\\c>', "agent:main:telegram:group:-1001", "\ud800"
 
 
 @given(named=st.lists(st.sampled_from(SESSIONS), min_size=1, max_size=6))
-def test_chats_in_has_the_session_of_each_message(named: list[Any]):
+def test_memory_file_has_the_session_of_each_message(named: list[Any]):
     blocks = [say("好", f"m{n}", session=one, meta={"session": "别的"}) for n, one in enumerate(named)]
-    assert {block.session for block in blocks} == {chat.session for chat in chats_in(write(*blocks).encode())}
+    assert {block.session for block in blocks} == memory_file(write(*blocks).encode(), HERE, DAY, "", original=False).sessions
 
 
-def test_chats_in_passes_over_a_head_that_is_nested_too_deep():
-    assert chats_in(b'<!-- {"session": ' + b"[" * 3000 + b"} -->\n") == frozenset()
+def test_memory_file_passes_over_a_head_that_is_nested_too_deep():
+    data = write().encode() + b'<!-- {"session": ' + b"[" * 3000 + b"} -->\n\nx"
+    assert memory_file(data, HERE, DAY, "", original=False).sessions == frozenset()
 
 
 # ── the head: flat YAML, read as strings only ────────────────────────────────
