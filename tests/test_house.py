@@ -29,8 +29,8 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_296, goal=2_300),
     Room("supervisor/storage", most=2_114, goal=1_900),
-    Room("supervisor/protocol", most=4_503, goal=4_100),
-    Room("supervisor/archive", most=3_901, goal=3_900),
+    Room("supervisor/protocol", most=4_486, goal=4_100),
+    Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_835, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_403, goal=8_000),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_945, goal=48_000)
+ALL: Final = Room("all", most=49_927, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
 OF_TESTS: Final = Room("tests", most=48_002, goal=48_000)
 
