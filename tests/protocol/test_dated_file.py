@@ -131,8 +131,7 @@ def test_a_code_block_that_was_written_in_two_fences_is_read_as_before():
 
 def message(raw: dict[str, Any]) -> Message:
     found = parsed(raw)
-    if found.created_at is None:
-        found = with_timestamp(found, NINE)
+    found = found if found.created_at else with_timestamp(found, NINE)
     return found if found.id else with_id(found, f"m-{found.fingerprint}")
 
 
@@ -182,8 +181,8 @@ def test_memory_file_has_the_session_of_each_message(named: list[Any]):
 
 
 def test_memory_file_passes_over_a_head_that_is_nested_too_deep():
-    data = write().encode() + b'<!-- {"session": ' + b"[" * 3000 + b"} -->\n\nx"
-    assert memory_file(data, HERE, DAY, "", original=False).sessions == frozenset()
+    deep = b'<!-- {"session": ' + b"[" * 3000 + b"} --> x"
+    assert not memory_file(write().encode() + deep, HERE, DAY, "", original=False).sessions
 
 
 # ── the head: flat YAML, read as strings only ────────────────────────────────
