@@ -205,10 +205,10 @@ def test_history_example_equals_what_render_history_writes():
 def test_dated_file_example_equals_what_render_dated_writes():
     data = example("dated")
     file = parse_dated(data, Path("x.md"))
-    _, body = read_head(data.decode(), Path("x.md"))
-    assert file.digest == body_digest(body)
-    day = datetime.fromisoformat(file.period).date()
-    assert render_dated(day, file.zone, find_zone(file.zone), file.created, file.blocks) == data
+    head, body = read_head(data.decode(), Path("x.md"))
+    assert head["digest"] == body_digest(body)
+    day = datetime.fromisoformat(head["period"]).date()
+    assert render_dated(day, head["zone"], find_zone(head["zone"]), file.created, file.blocks) == data
     assert [block.key for block in file.blocks] == [message.key for message in parse_history(example("history"), SHANGHAI)]
 
 

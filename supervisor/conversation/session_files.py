@@ -26,7 +26,7 @@ from ..protocol.task_material import SaidBack
 from ..recall.unfiled import Unfiled
 from ..storage.clock import local_day, truncate_to_ms
 from ..storage.errors import BadFile, from_os_error
-from ..storage.files import Files
+from ..storage.files import LOCK_WAIT_S, Files
 from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from .sessions import (
@@ -136,13 +136,12 @@ class SessionFiles:
         return SaidBack(self._files, self._paths)
 
     @contextmanager
-    def locked(self, session: str, wait_s: float | None = None) -> Iterator[None]:
-        """Hold the session's lock, which is waited for at most *wait_s* seconds, else as long as any lock; Busy after that."""
+    def locked(self, session: str, wait_s: float = LOCK_WAIT_S) -> Iterator[None]:
+        """Hold the session's lock; Busy after *wait_s* seconds."""
         path = self._paths.session_lock(session_digest(session))
         try:
             self._files.make_folder(path.parent, lasting=True)
-            how = {} if wait_s is None else {"wait_s": wait_s}
-            with self._files.lock_for_life(path, **how):
+            with self._files.disk.lock_for_life(path, wait_s):
                 yield
         except OSError as error:
             raise from_os_error(error, error.filename or path) from error

@@ -39,7 +39,7 @@ def supervisor_lock(ws: Workspace) -> Iterator[Callable[[], None]]:
         try:
             ws.prepare()
             try:
-                held.enter_context(ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
+                held.enter_context(ws.files.disk.lock_for_life(ws.paths.supervisor_lock, _LOCK_WAIT_S))
             except Busy:
                 raise AlreadyRuns(ws.paths.root) from None
             locked = inode()

@@ -15,7 +15,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..storage.clock import find_zone
+from ..storage.clock import find_zone, machine_zone
 from ..storage.disk import RealDisk
 from ..storage.errors import BadConfig, BadRequest, NoWorkspace
 from ..storage.files import Files
@@ -210,8 +210,6 @@ def make_workspace(root: Path, environ: Mapping[str, str], language: Language = 
     The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
     BadConfig, and nothing is created, where the workspace could not be opened afterwards.
     """
-    from ..storage.clock import machine_zone
-
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists():
         check_folder(root)

@@ -125,10 +125,7 @@ class Block:
 class DatedFile:
     """The parsed content of a dated file that recalld made."""
 
-    period: str  # "2026-01-28"
-    zone: str  # IANA name of the zone it was made in
     created: datetime
-    digest: str  # of the body, as it was written
     count: int  # of the messages that were written
     blocks: Sequence[Block]
     is_edited: bool  # the body is no longer as it was written
@@ -207,10 +204,7 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
     before, pieces = pieces_of(body)
     blocks = tuple(block for _, block in pieces if block)
     return DatedFile(
-        period=head.get("period", ""),
-        zone=head.get("zone", ""),
         created=created,
-        digest=head.get("digest", ""),
         count=number_in(head, "count") or 0,
         blocks=blocks,
         is_edited=not is_as_written(body, head),

@@ -343,6 +343,6 @@ def worker_lock(files: Files, paths: WorkspacePaths) -> ExitStack:
     lock = ExitStack()
     for slot in range(WORKERS):
         with suppress(Busy):
-            lock.enter_context(files.lock_for_life(paths.worker_lock(slot), wait_s=0))
+            lock.enter_context(files.disk.lock_for_life(paths.worker_lock(slot), 0))
             return lock
     raise Busy(paths.worker_lock(0), 0)

@@ -31,7 +31,6 @@ from ..text.lazy_re import lazy_re
 from ..text.llm_output import outside_code
 
 if TYPE_CHECKING:
-    from ..text.language import Language
     from .message import Message
 
 VERSION: Final = 1
@@ -154,11 +153,6 @@ def turn_ids(names: Iterable[str]) -> list[str]:
 def mark_of(entropy: bytes) -> str:
     """Return a mark: a letter and ten hex digits, as small models copy them without a fault."""
     return f"k{entropy.hex()[:10]}"
-
-
-def mark_line(mark: str, language: Language) -> str:
-    """Return the line that tells a model the mark of the turn."""
-    return MARK_LINES[language].format(mark=mark)
 
 
 def split_request(answer: str, mark: str) -> tuple[str, str]:

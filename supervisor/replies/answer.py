@@ -23,7 +23,7 @@ from typing import Any, Final
 from ..index.hit import Hit
 from ..protocol.inbox import Chat, chat_of
 from ..protocol.message import Key, Message, digest_of_text
-from ..protocol.turn import mark_line
+from ..protocol.turn import MARK_LINES
 from ..recall.neighbours import only_neighbours
 from ..storage.clock import to_wire
 from ..storage.texts import Text
@@ -265,7 +265,7 @@ def _digest(*parts: str) -> str:
 def with_mark(messages: Sequence[Mapping[str, Any]], mark: str, language: Language) -> tuple[dict[str, str], ...]:
     """Return the messages of the turn with the mark at the beginning of the last one: small models repeat what comes last."""
     *before, last = ({"role": str(message["role"]), "content": str(message["content"])} for message in messages)
-    return (*before, {**last, "content": f"{mark_line(mark, language)}\n\n{last['content']}"})
+    return (*before, {**last, "content": f"{MARK_LINES[language].format(mark=mark)}\n\n{last['content']}"})
 
 
 def from_memory(shown: Sequence[Hit], question: str, language: Language) -> str:

@@ -44,12 +44,6 @@ class SupervisorError(Exception):
         cls.http_status = http_status or cls.http_status
         cls.code = cls.code or "error." + re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
-    def __new__(cls, *_fields: object, **_named: object) -> Self:
-        """Refuse to create the base class itself."""
-        if cls is SupervisorError:
-            raise TypeError("raise a subclass of SupervisorError, not the base")
-        return super().__new__(cls)
-
     def __post_init__(self) -> None:
         self.args = tuple(vars(self).values())  # pickle and copy create the error from these
 

@@ -261,10 +261,6 @@ class Files:
         """Hold the lock on the lock file *path* for one read, change and write; Busy after *wait_s* seconds."""
         return self.disk.lock(path, wait_s)
 
-    def lock_for_life(self, path: Path, wait_s: float = LOCK_WAIT_S) -> AbstractContextManager[None]:
-        """Hold the lock on the lock file *path* for as long as a supervisor or a worker lives; Busy after *wait_s* seconds."""
-        return self.disk.lock_for_life(path, wait_s)
-
     # ── steps of a write ─────────────────────────────────────────────────────
 
     def _prepare(self, path: Path, parts: Iterable[bytes], old: Stat | None, mode: int = FILE_MODE) -> tuple[Path, Stat]:

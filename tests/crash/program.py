@@ -243,7 +243,7 @@ class Program(World):
         """Start, and go on until nothing is left to do, as `run --until-settled`; time never goes back on a disk."""
         now = max(to_wire(self.clock()), clock_of(self.disk))
         self.at(now).put(_CLOCK, now)
-        with self.files.lock_for_life(self.paths.supervisor_lock, wait_s=0):
+        with self.disk.lock_for_life(self.paths.supervisor_lock, 0):
             self.start()
             self.disk.bare()  # a start tidies up, and keeps nothing in mind
             for _ in range(_CALM):

@@ -111,7 +111,7 @@ def waiting(tmp_path: Path) -> Iterator[None]:
     """Somebody holds the lock of the session."""
     path = WorkspacePaths(tmp_path).session_lock(DIGEST)
     path.parent.mkdir(parents=True)
-    with Files(RealDisk()).lock_for_life(path):
+    with RealDisk().lock_for_life(path, 0):
         yield
 
 

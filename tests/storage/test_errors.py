@@ -1,7 +1,5 @@
 """The error classes: each has its exit code."""
 
-import pytest
-
 from recalld.supervisor.storage.errors import SupervisorError
 
 #: By exit code (docs/reference/protocol.md, 8).
@@ -16,11 +14,6 @@ ERRORS = {
     77: {"NoPermission"},
     78: {"BadConfig", "NewerFormat"},
 }
-
-
-def test_supervisor_error_cannot_be_raised_itself() -> None:
-    with pytest.raises(TypeError):
-        raise SupervisorError
 
 
 def test_each_error_has_the_exit_code_of_this_table() -> None:

@@ -33,7 +33,7 @@ def waiting(world: ServedWorld) -> Iterator[ExitStack]:
     path = world.paths.session_lock(GROUP.removeprefix("session-"))
     world.files.make_folder(path.parent)
     with ExitStack() as held:
-        held.enter_context(world.files.lock_for_life(path))
+        held.enter_context(world.files.disk.lock_for_life(path, 0))
         yield held
 
 
