@@ -28,14 +28,14 @@ class Room(NamedTuple):
 #: (`python -m tests.test_house` prints today's sizes); one that wants more lines takes them from another, in the same commit.
 ROOMS: Final = (
     Room("supervisor/text", most=2_296, goal=2_300),
-    Room("supervisor/storage", most=2_114, goal=1_900),
-    Room("supervisor/protocol", most=4_486, goal=4_100),
+    Room("supervisor/storage", most=2_104, goal=1_900),
+    Room("supervisor/protocol", most=4_472, goal=4_100),
     Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_835, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_403, goal=8_000),
     Room("supervisor/longterm", most=987, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_388, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_387, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_927, goal=48_000)
+ALL: Final = Room("all", most=49_902, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
-OF_TESTS: Final = Room("tests", most=48_002, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_995, goal=48_000)
 
 
 def _lines(path: Path) -> int:
