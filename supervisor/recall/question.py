@@ -1,5 +1,5 @@
 """
-A question by its vector: how near passages of memory come to it, and whether it asks for the first or last talk, or for nothing.
+A question by its vector: how near passages of memory come to it, and whether it asks for the first or last talk or for nothing.
 
 A cosine says little by itself: with one model any two sentences are at 0.8, with another none are. So it counts by how many
 standard deviations it is above the middle of memory, among passages that whoever asks may see. `index/ranking` adds it to the

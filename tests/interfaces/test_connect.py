@@ -205,7 +205,7 @@ FOREIGN = (
 def test_settings_with_a_foreign_server_or_without_hooks_are_left(home, name, client, text):
     of = machine(home)
     before = written(home / name, text)
-    with pytest.raises(BadFile, match="not one that recalld wrote|every hook"):
+    with pytest.raises(BadFile, match=r"not one that recalld wrote|every hook"):
         of.changes(client)
     disconnect(of, client)
     assert (home / name).read_bytes() == before
