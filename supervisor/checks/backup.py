@@ -231,7 +231,7 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
     BadBackup if the file is no backup or was changed; BadConfig and NewerFormat as for opening a workspace.
     """
     files = Files(RealDisk())
-    with _opened(file) as backup, _unpacked(backup, files, None) as folder:
+    with _opened(file) as backup, _unpacked(backup, files, Path(tempfile.gettempdir())) as folder:
         paths = WorkspacePaths(folder)  # on any file system: nothing is written there
         config = read_config(files, paths, environ)
         ws = Workspace(folder, config, files, Events(paths.log, clock, config.log), environ)
@@ -251,16 +251,10 @@ def restore(file: Path, into: Path, clean: Callable[[Path], object] = lambda _: 
         raise BadRequest("--into", way)
     if os.path.lexists(place) and not (place.is_dir() and not os.listdir(place)):
         raise BadRequest("--into", Text("{folder} is not an empty folder; name a new one", folder=into))
-    with _opened(file) as backup:
-        try:
-            files.make_folder(place.parent)
-            with _unpacked(backup, files, place.parent) as folder:
-                clean(folder)
-                files.disk.rename(folder, place)
-            files.disk.sync_folder(place.parent)
-        except OSError as error:
-            raise from_os_error(error, error.filename or into) from error
-        return backup.contents
+    with _opened(file) as backup, _unpacked(backup, files, place.parent, lasting=True) as folder:
+        clean(folder)
+        files.disk.rename(folder, place)
+    return backup.contents
 
 
 @contextlib.contextmanager
@@ -274,30 +268,34 @@ def _opened(file: Path) -> Iterator[BackupFile]:
 
 
 @contextlib.contextmanager
-def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[Path]:
-    """
-    Yield a folder with the files of the backup that recalld puts into one; it is deleted at the end, unless it was renamed.
+def _unpacked(backup: BackupFile, files: Files, place: Path, *, lasting: bool = False) -> Iterator[Path]:
+    """Yield a folder at *place* with what recalld puts into backups; it goes at the end unless renamed. Errors name *place*."""
+    try:
+        files.make_folder(place)
+        with tempfile.TemporaryDirectory(prefix=".recalld-", dir=place, ignore_cleanup_errors=True) as temporary:
+            root = Path(temporary) / "workspace"
+            _unpack(backup, files, root, lasting=lasting)
+            yield root
+        files.disk.sync_folder(place)
+    except OSError as error:
+        raise from_os_error(error, error.filename or place) from error
 
-    With *place* it is in a folder of its own there, and its files are durable; without *place* it is a temporary folder.
-    """
-    with tempfile.TemporaryDirectory(prefix=".recalld-", dir=place, ignore_cleanup_errors=True) as temporary:
-        root = Path(temporary) / "workspace"
-        files.make_folder(root)
-        entries = [entry for entry in backup.contents.files if _is_in_backup(entry.path)]
-        folders = {root / above for entry in entries for above in Path(entry.path).parents}
-        for folder in sorted(folders - {root}):
-            files.disk.mkdir(folder)
-        for entry in entries:
-            path = root / entry.path
-            handle = files.disk.create(path, 0o700 if entry.executable else FILE_MODE)
-            try:
-                for part in backup.read(entry):
-                    files.disk.write(handle, part)
-            finally:
-                files.disk.close(handle)
-            files.disk.touch(path, entry.mtime_ns)  # a message of the drop-box may get its time from its file
-            if place:
-                files.disk.sync_file(path)
-        for folder in folders if place else ():
-            files.disk.sync_folder(folder)
-        yield root
+
+def _unpack(backup: BackupFile, files: Files, root: Path, *, lasting: bool) -> None:
+    entries = [entry for entry in backup.contents.files if _is_in_backup(entry.path)]
+    folders = {root, *(root / above for entry in entries for above in Path(entry.path).parents)}
+    for folder in sorted(folders):
+        files.disk.mkdir(folder)
+    for entry in entries:
+        path = root / entry.path
+        handle = files.disk.create(path, 0o700 if entry.executable else FILE_MODE)
+        try:
+            for part in backup.read(entry):
+                files.disk.write(handle, part)
+        finally:
+            files.disk.close(handle)
+        files.disk.touch(path, entry.mtime_ns)  # a message of the drop-box may get its time from its file
+        if lasting:
+            files.disk.sync_file(path)
+    for folder in folders if lasting else ():
+        files.disk.sync_folder(folder)
