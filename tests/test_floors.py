@@ -110,7 +110,7 @@ ALLOWED_WRITES: Final = {
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
     "recalld.supervisor.interfaces.locate": {"os.open"},  # a folder, by O_PATH
     "recalld.supervisor.storage.process": {"os.write"},
-    "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory"},
+    "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory", "tempfile.gettempdir"},
     "recalld.supervisor.interfaces.cli.service": {"shutil.rmtree"},
 }
 OS_WRITES: Final = frozenset(
