@@ -94,14 +94,16 @@ class Block:
     @property
     def session(self) -> str:
         """The key of the session that the message names, "" where it names none."""
-        session = self.fields.get("session")
-        return session if isinstance(session, str) else ""
+        return self._name_in("session")
 
     @property
     def project(self) -> str:
         """The folder of the project in which the message was said, "" where it names none."""
-        project = self.fields.get("project")
-        return project if isinstance(project, str) else ""
+        return self._name_in("project")
+
+    def _name_in(self, field: str) -> str:
+        name = self.fields.get(field)
+        return name if isinstance(name, str) else ""
 
     @property
     def shown(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from enum import Enum
@@ -275,24 +275,24 @@ def with_timestamp(message: Message, at: datetime) -> Message:
     return replace(message, raw=raw, created_at=at)
 
 
-def text_of(raw: Mapping[str, Any]) -> str | None:
-    """Return the words of a message; None when it has none and is no message that may lack them."""
+def text_of(raw: Mapping[str, Any], without: Container[str] = ()) -> str | None:
+    """Return the words of a message, *without* those of such types of parts; None when it is no message that may have none."""
     name = text_field_of(raw)
     if name:
-        return _words(raw[name])
+        return _words(raw[name], without)
     # an assistant's message that only calls a tool has no text
     return "" if "content" in raw and raw["content"] is None else None
 
 
-def _words(value: object) -> str:
+def _words(value: object, without: Container[str] = ()) -> str:
     """Return the words of a string, of a part, or of a list of parts, a line each; not what a model thinks."""
     match value:
         case str():
             return value
         case list():
-            return "\n".join(filter(None, map(_words, value)))
-        case dict() if not is_thought(value):
-            return next(filter(None, (_words(value.get(name)) for name in _PART_FIELDS)), "")
+            return "\n".join(filter(None, (_words(item, without) for item in value)))
+        case dict() if not is_thought(value) and str(value.get("type")) not in without:
+            return next(filter(None, (_words(value.get(name), without) for name in _PART_FIELDS)), "")
     return ""
 
 

@@ -115,13 +115,10 @@ def readable(message: Message) -> Message:
 
     The result of a tool is left out, as its call is: half of a pair has no meaning.
     """
-    parts = list(_parts(message.raw))
-    text = message.text
-    if any(_type_of(part) in _RESULTS for part in parts):
-        text = text_of(_without_results(message.raw)) or ""
-    files = file_lines(separated(message.raw)[0])
-    name = speaker_of(message.raw)
-    text = "\n".join(filter(None, (text, *files)))
+    text, name = message.text, speaker_of(message.raw)
+    if any(_type_of(part) in _RESULTS for part in _parts(message.raw)):
+        text = text_of(message.raw, without=_RESULTS) or ""
+    text = "\n".join(filter(None, (text, *file_lines(separated(message.raw)[0]))))
     text = f"{name}: {text}" if name and text else text
     return message if text == message.text else replace(message, text=text)
 
@@ -144,15 +141,6 @@ def _parts_in(value: object) -> Iterator[Mapping[str, Any]]:
 
 def _type_of(part: Mapping[str, Any]) -> str:
     return str(part.get("type"))
-
-
-def _without_results(value: Any) -> Any:
-    match value:
-        case list():
-            return [_without_results(item) for item in value if not (isinstance(item, dict) and _type_of(item) in _RESULTS)]
-        case dict():
-            return {name: _without_results(item) if name in WORD_FIELDS else item for name, item in value.items()}
-    return value
 
 
 def _calls(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:

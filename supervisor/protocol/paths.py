@@ -12,12 +12,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Final, Literal
 
-from ..storage.disk import is_below
+from ..storage.disk import is_below, read_outside
 from ..storage.errors import BadConfig
 from ..storage.texts import Text
 from ..text.foreign_text import LONGEST_NAME
@@ -236,18 +237,15 @@ def filesystem_kind(path: Path | str, mounts: str) -> str:
 
 
 def _entries(folder: Path) -> list[Path]:
-    try:
+    with suppress(OSError):
         return [folder / name for name in os.listdir(folder)]
-    except OSError:
-        return []
+    return []
 
 
 def _mounts() -> str:
-    try:
-        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
-    except OSError:
-        return ""  # not Linux: nothing is known, so nothing is refused
+    with suppress(OSError):
+        return os.fsdecode(read_outside(_MOUNTS))
+    return ""  # not Linux: nothing is known, so nothing is refused
 
 
 def user_folder(variable: str, environ: Mapping[str, str]) -> str:

@@ -194,7 +194,8 @@ class TaskQueue:
     def _claim(self, name: str, server: str) -> Task | AskedTask | None:
         """Move the task to ``running/`` and return it; None if another worker was faster, or has to do it."""
         try:
-            if not self._is_for(server, name):
+            queued = self._queued(name)
+            if isinstance(queued, AskedTask) and queued.server not in {"", server}:
                 return None
             self._files.move(self.queue / name, self.running / name)
         except (FileNotFoundError, FileExistsError):
@@ -211,10 +212,6 @@ class TaskQueue:
             self._files.move(self.running / name, self.results / name)
             return None
         return task
-
-    def _is_for(self, server: str, name: str) -> bool:
-        task = self._queued(name)  # what is none is set aside
-        return not isinstance(task, AskedTask) or task.server in {"", server}
 
     def finish(self, result: Result) -> None:
         """Write the result, once, and remove the running task."""

@@ -30,8 +30,6 @@ _LINE: Final = 200  # characters
 #: The longest wait taken from a server's Retry-After: a day, as for a group that fails repeatedly.
 LONGEST_RETRY_S: Final = 86_400
 
-SummaryKind: TypeAlias = Literal["daily-summary", "monthly-summary"]
-Status: TypeAlias = Literal["done", "failed"]
 #: What somebody waits for: a model's answer for a session, one word of the model, an answer in a conversation.
 AskedKind: TypeAlias = Literal["session-summary", "model-test", "reply", "lookup"]
 #: Those whose answer a person reads: the answer to an input, and the second message after a look further.
@@ -52,7 +50,7 @@ class Task:
     """A summary to write. *material* names the files to read, dated files or `summary/…` ones, oldest first."""
 
     id: str
-    kind: SummaryKind
+    kind: Literal["daily-summary", "monthly-summary"]
     group: str  # "day-2026-01-15", "month-2025-12"
     period: str  # "2026-01-15", "2025-12"
     zone: str  # IANA name: the local times in the material are read in it
@@ -89,7 +87,7 @@ class Result:
     """The result of a task. *sources*, *group*, *previous_digest*, *redo* and *attempt* are copied from the task."""
 
     id: str
-    status: Status
+    status: Literal["done", "failed"]
     text: str = ""
     error: str = ""
     reason: Reason | None = None
@@ -137,8 +135,7 @@ def task_id(group: str, sources: tuple[Source, ...], attempt: int, previous_dige
     >>> task_id("day-2026-01-15", (Source("2026-01-15-deploy.md", "9f8a3c0012345678", 12),), 0)
     'day-2026-01-15-ea62e2400d-0'
     """
-    listed = json.dumps([sorted((s.name, s.digest) for s in sources), previous_digest])
-    return f"{group}-{hashlib.sha256(listed.encode()).hexdigest()[:10]}-{attempt}"
+    return _id(group, [sorted((s.name, s.digest) for s in sources), previous_digest], attempt)
 
 
 def asked_id(group: str, kind: AskedKind, prompt: str, attempt: int) -> str:
@@ -148,8 +145,11 @@ def asked_id(group: str, kind: AskedKind, prompt: str, attempt: int) -> str:
     >>> asked_id("session-d2a84f4b8b650937", "session-summary", "总结：…", 0)
     'session-d2a84f4b8b650937-da0439a854-0'
     """
-    material = json.dumps([kind, prompt])
-    return f"{group}-{hashlib.sha256(material.encode()).hexdigest()[:10]}-{attempt}"
+    return _id(group, [kind, prompt], attempt)
+
+
+def _id(group: str, material: object, attempt: int) -> str:
+    return f"{group}-{hashlib.sha256(json.dumps(material).encode()).hexdigest()[:10]}-{attempt}"
 
 
 def render_task(task: Task | AskedTask) -> bytes:
