@@ -29,7 +29,7 @@ class Room(NamedTuple):
 ROOMS: Final = (
     Room("supervisor/text", most=2_296, goal=2_300),
     Room("supervisor/storage", most=2_104, goal=1_900),
-    Room("supervisor/protocol", most=4_472, goal=4_100),
+    Room("supervisor/protocol", most=4_457, goal=4_100),
     Room("supervisor/archive", most=3_900, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_835, goal=1_850),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_900, goal=48_000)
+ALL: Final = Room("all", most=49_885, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
 OF_TESTS: Final = Room("tests", most=47_995, goal=48_000)
 
