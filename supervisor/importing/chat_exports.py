@@ -22,11 +22,6 @@ _PARTS: Final = ("author", "content", "metadata")
 _PASTED: Final = lazy_re(r"paste(?:-\d+)?\.txt")
 
 
-def is_export(field: str, source: Source, name: str) -> bool:
-    """True if a file begins with a conversation that has this field: `mapping` of ChatGPT, `chat_messages` of Claude."""
-    return field in source.first(name)
-
-
 def _conversations(log: Reading, name: str, field: str, kind: type) -> Iterator[tuple[str, dict[str, Any], Any]]:
     """Yield the place of each conversation of an export, itself and its messages; a value that is none is noted."""
     for n, raw in enumerate(log.source.objects(name)):

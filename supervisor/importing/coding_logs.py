@@ -158,11 +158,6 @@ def _answered(raw: Mapping[str, Any]) -> list[tuple[str, str]]:
 # ── Codex ────────────────────────────────────────────────────────────────────
 
 
-def is_codex(_source: Source, name: str) -> bool:
-    """True if a log is named as those of Codex are."""
-    return PurePosixPath(name).name.startswith("rollout-")
-
-
 def codex(log: Reading, name: str) -> Talk:
     """
     Yield the sessions of Codex, `sessions/YYYY/MM/DD/rollout-….jsonl`.

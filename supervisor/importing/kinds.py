@@ -62,9 +62,11 @@ _TEXTS: Final = tuple(
 #: All kinds, in the order in which they are asked about a file; messages of any program, the least marked ones, come last.
 KINDS: Final = (
     Kind("claude-code", "Claude Code", (".jsonl",), coding_logs.is_claude_code, coding_logs.claude_code, homes=_CLAUDE_CODE),
-    Kind("codex", "Codex", (".jsonl",), coding_logs.is_codex, coding_logs.codex, homes=_CODEX),
-    Kind("chatgpt", "ChatGPT", (".json",), partial(chat_exports.is_export, "mapping"), chat_exports.chatgpt),
-    Kind("claude", "Claude", (".json",), partial(chat_exports.is_export, "chat_messages"), chat_exports.claude),
+    Kind(
+        "codex", "Codex", (".jsonl",), lambda _, name: PurePosixPath(name).match("rollout-*"), coding_logs.codex, homes=_CODEX
+    ),
+    Kind("chatgpt", "ChatGPT", (".json",), lambda source, name: "mapping" in source.first(name), chat_exports.chatgpt),
+    Kind("claude", "Claude", (".json",), lambda source, name: "chat_messages" in source.first(name), chat_exports.claude),
     Kind("telegram", "Telegram", (".json",), messengers.is_telegram, messengers.telegram, is_of_people=True),
     *_TEXTS,
     WORKSPACE,
@@ -149,7 +151,4 @@ def _of_package(entry: metadata.EntryPoint) -> Kind:
             counts[session] += 1
             yield chat_exports.placed(log, message, f"{entry.name}-{session}-{counts[session]}", entry.name)
 
-    def knows(source: Source, _name: str) -> bool:
-        return any(True for _ in messages(source))
-
-    return Kind(entry.name, entry.name, ("",), knows, read)
+    return Kind(entry.name, entry.name, ("",), lambda source, _: any(True for _ in messages(source)), read)

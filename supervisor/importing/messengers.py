@@ -7,7 +7,7 @@ Every person in them has the role `user` and is named. A chat of more than two p
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +20,7 @@ from .talk import SOMEONE, Reading, Talk
 
 #: What Telegram's export of all chats has, besides "about".
 _TELEGRAM_ALL: Final = ("chats", "left_chats", "personal_information", "contacts")
+_FILES: Final = ("photo", "file")
 #: The beginning of a message of WhatsApp, on an iPhone in brackets: date, time, and "Name: text". Around the time
 #: stands what the language of the phone needs: a word for "at", for the hour, for the half of the day.
 _WHATSAPP: Final = lazy_re(
@@ -86,16 +87,9 @@ def _telegram_message(raw: Mapping[str, Any]) -> dict[str, Any]:
     pieces = raw.get("text")
     runs = (part.get("text") if isinstance(part, dict) else part for part in (pieces if isinstance(pieces, list) else [pieces]))
     text = "".join(part for part in runs if isinstance(part, str))
-    attached = [
-        str(raw.get("file_name") or raw.get("media_type") or field)
-        for field in ("photo", "file")
-        if isinstance(raw.get(field), str)
-    ]
-    attached += [
-        ": ".join([field.removesuffix("_information"), ", ".join(_leaves(value))])
-        for field, value in raw.items()
-        if isinstance(value, dict) and field != "text" and any(_leaves(value))
-    ]
+    attached = [str(raw.get("file_name") or raw.get("media_type") or of) for of in _FILES if isinstance(raw.get(of), str)]
+    things = {field: ", ".join(_leaves(value)) for field, value in raw.items() if isinstance(value, dict) and field != "text"}
+    attached += [f"{field.removesuffix('_information')}: {words}" for field, words in things.items() if words]
     text = "\n".join(filter(None, [text, *(f"[{name}]" for name in attached)]))
     is_forwarded = any(field.startswith(("forwarded_from", "saved_from")) for field in raw)  # its author, or the id of one
     author = raw.get("forwarded_from") or raw.get("saved_from") if is_forwarded else raw.get("from")
@@ -128,36 +122,25 @@ def messages_of(channel: str, log: Reading, name: str) -> Talk:
     The order of day and month in WhatsApp's is that of the phone, and the file does not say which: a day above twelve tells it,
     else the one order in which no message is older than the one before. NotImported where both remain.
     """
-    entries = [*_entries(log.source, name, channel)]
+    entries = _entries(log.source, name, channel)
     dates = [date for date, _ in groupby(_numbers(head) for head, _, _ in entries)]
     order = _order(log, name, dates) if channel == "whatsapp" else "ymd"
-    keys, words = _keys(channel, entries)
-    chat = _known_chat(log, channel, _title(log.source, name), [key for key, shown in zip(keys, words, strict=True) if shown])
+    same: Counter[tuple[str, ...]] = Counter()
+    read = list[tuple[tuple[str, ...], str]]()  # of each message what tells it from the rest, and what is shown
+    for head, person, line in entries:
+        text, shown = _words(channel, line)
+        key: tuple[str, ...] = (head["date"], head["hour"], head["minute"], str(head["second"]), person, text)
+        same[key] += 1
+        read.append(((*key, str(same[key])), shown if person else ""))
+    chat = _known_chat(log, channel, _title(log.source, name), [key for key, shown in read if shown])
     is_group = len({person for _, person, line in entries if line.strip()}) > 2
     about = {"role": "user", "session": f"{channel}:{chat}", "chat": "group" if is_group else ""}
-    for (head, person, _), key, shown in zip(entries, keys, words, strict=True):
+    for (head, person, _), (key, shown) in zip(entries, read, strict=True):
         if shown:
             by = {"id": _identity(channel, chat, key), "name": person.strip("~ \u202f")}
             yield {**about, **by, "content": shown, "timestamp": _time(head, order)}
         else:
             log.leave_out(channel)
-
-
-def _keys(channel: str, entries: Iterable[tuple[re.Match[str], str, str]]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """
-    Return of each message what tells it from the rest, and what was said; "" for what nobody said.
-
-    It is told by time, person, text as first read, and its number among equal ones.
-    """
-    same: Counter[tuple[str, ...]] = Counter()
-    keys, words = list[tuple[str, ...]](), list[str]()
-    for head, person, line in entries:
-        text, shown = _words(channel, line)
-        key = (head["date"], head["hour"], head["minute"], str(head["second"]), person, text)
-        same[key] += 1
-        keys.append((*key, str(same[key])))
-        words.append(shown if person else "")
-    return keys, words
 
 
 def _words(channel: str, line: str) -> tuple[str, str]:
@@ -227,21 +210,18 @@ def _rows(table: str) -> Iterator[list[str]]:
     yield from (line.split("\t") for line in lines[1:])
 
 
-def _entries(source: Source, name: str, channel: str) -> Iterator[tuple[re.Match[str], str, str]]:
-    """Yield each message: its head, its person, "" for the messenger itself, and its words with the lines that follow."""
+def _entries(source: Source, name: str, channel: str) -> list[tuple[re.Match[str], str, str]]:
+    """Return each message: its head, its person, "" for the messenger itself, and its words with the lines that follow."""
     begins, parts = (_WHATSAPP.match, _of_whatsapp) if channel == "whatsapp" else (_WECHAT.fullmatch, _of_wechat)
-    head, lines = None, list[str]()
+    entries: list[tuple[re.Match[str], list[str]]] = []
     with source.text(name) as file:
         for line in file:
             text = line.rstrip("\r\n")
             if match := begins(text):
-                if head:
-                    yield head, *parts(head, lines)
-                head, lines = match, []
-            else:
-                lines.append(text)
-    if head:
-        yield head, *parts(head, lines)
+                entries.append((match, []))
+            elif entries:
+                entries[-1][1].append(text)
+    return [(head, *parts(head, lines)) for head, lines in entries]
 
 
 def _of_wechat(head: re.Match[str], following: list[str]) -> tuple[str, str]:
@@ -250,13 +230,10 @@ def _of_wechat(head: re.Match[str], following: list[str]) -> tuple[str, str]:
 
 def _of_whatsapp(head: re.Match[str], following: list[str]) -> tuple[str, str]:
     named = _NAME.fullmatch("\n".join([head["said"], *following]))
-    if not named or _is_open(named["name"]):  # of WhatsApp's own: a group was given a name with a colon
-        return "", ""
-    return named["name"], named["text"]
-
-
-def _is_open(name: str) -> bool:
-    return name.count('"') % 2 > 0 or any(name.count(pair[0]) > name.count(pair[1]) for pair in _QUOTES)
+    name, text = (named["name"], named["text"]) if named else ("", "")
+    if name.count('"') % 2 or any(name.count(pair[0]) > name.count(pair[1]) for pair in _QUOTES):
+        return "", ""  # of WhatsApp's own: a group was given a name with a colon
+    return name, text
 
 
 def _order(log: Reading, name: str, dates: list[list[int]]) -> str:

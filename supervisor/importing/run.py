@@ -9,8 +9,8 @@ second time, which the seen journal says. Until then the words are in memory, ho
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -46,6 +46,8 @@ _DAY_BYTES: Final = 6_000_000
 _MOST_NAMED: Final = 12
 #: The channels of clients whose hooks keep what is said, under ids of their own.
 _CLIENTS: Final = frozenset(kind.name for kind in CLIENTS)
+#: How ids begin that are a digest of the words as they were first read, which may be shown otherwise by now.
+_BY_WORDS: Final = ("whatsapp:", "wechat:")
 
 
 @dataclass(kw_only=True)
@@ -60,8 +62,8 @@ class Imported:
     them were *copied* to the *folder*, and *different* ones have the name of one that is there with other words. *people* are
     the persons in the export of a messenger, and how much each said; *me* is the one whose words are the owner's, "" for none.
     *left_out* was not read: links, names that lead elsewhere, what is damaged; *unknown* files are of no kind that is read,
-    though their names end so; *too_large* are notes that no search would
-    read. *no_talk* counts the entries that nobody said, by the name that their program has for their kind.
+    though their names end so; *too_large* are notes that no search would read. *no_talk* counts the entries that nobody said,
+    by the name that their program has for their kind.
     """
 
     messages: int = 0
@@ -163,7 +165,7 @@ class Import:
         self._people: Counter[str] = Counter()
         self._conversations = self._undated = 0
 
-    def read(self) -> deque[tuple[str, bytes]]:
+    def read(self) -> list[tuple[str, bytes]]:
         """
         Return all messages, each once, with their times, oldest first; those of one moment in the order of their log.
 
@@ -191,9 +193,9 @@ class Import:
                 messages.append((at, talk, data))
         self._conversations = len(first)
         changed = to_wire(min(datetime.fromtimestamp(self._source.path.stat().st_mtime, UTC), self._now))
-        return deque(sorted(((at or first[talk] or changed, data) for at, talk, data in messages), key=itemgetter(0)))
+        return sorted(((at or first[talk] or changed, data) for at, talk, data in messages), key=itemgetter(0))
 
-    def add(self, messages: deque[tuple[str, bytes]], control: Control, me: str = "", *, dry_run: bool = False) -> Imported:
+    def add(self, messages: list[tuple[str, bytes]], control: Control, me: str = "", *, dry_run: bool = False) -> Imported:
         """Add what is new of the messages that were read, a batch of days after another, and return what was done."""
         ws, reading, total, days = self._ws, self.reading, len(messages), set[date]()
         done = Imported(messages=total, left=total, conversations=self._conversations, undated=self._undated, me=me)
@@ -215,7 +217,9 @@ class Import:
                 archive_now(ws, self._now)
             done.left, done.added, done.forgotten = done.left - len(batch), done.added + len(new), known.forgotten
             control.progress("import", total - done.left, total)
-        done.days, done.calls = len(days), None if ws.extracting else self._calls(days)
+        today, recent = ws.today(self._now), ws.config.archive.recent_days
+        groups = {period.group for day in days if (period := summary_period(day, today, recent))}
+        done.days, done.calls = len(days), None if ws.extracting else len(groups)
         done.kinds, done.notes, done.left_out = self.labels, len(self.notes), self._source.left_out
         done.unknown = tuple(self._source.unknown)
         done.unread, done.no_talk = reading.unread, dict(reading.left_out.most_common())
@@ -224,29 +228,25 @@ class Import:
     def _day_of(self, at: str) -> date:
         return local_day(from_wire(at), self._ws.zone)
 
-    def _whole_days(self, messages: deque[tuple[str, bytes]], me: str) -> Iterator[list[dict[str, Any]]]:
+    def _whole_days(self, messages: list[tuple[str, bytes]], me: str) -> Iterator[list[dict[str, Any]]]:
         """
-        Take the messages, and yield them in batches of whole local days, but for a huge one: a day in two pieces is two files.
+        Yield the messages in batches of whole local days, but for a huge one: a day in two pieces is two files.
 
         They are as history.json has them; those of the one whose name is *me* are the owner's, which have none.
         """
-        batch, size = list[dict[str, Any]](), 0
-        while messages:
-            at, data = messages.popleft()
-            raw = parse_json(data) | {"createdAt": at}
+        batch, size, last = list[dict[str, Any]](), 0, ""
+        for at, data in messages:
+            is_enough = len(batch) >= _BATCH or size >= _BATCH_BYTES
+            if size >= _DAY_BYTES or (is_enough and self._day_of(at) != self._day_of(last)):
+                yield batch
+                batch, size = [], 0
+            raw, last = parse_json(data) | {"createdAt": at}, at
             if me and raw.get("name") == me:
                 del raw["name"]
             batch.append(raw)
             size += len(data)
-            is_enough = len(batch) >= _BATCH or size >= _BATCH_BYTES
-            is_whole = not messages or self._day_of(at) != self._day_of(messages[0][0])
-            if (is_enough and is_whole) or size >= _DAY_BYTES or not messages:
-                yield batch
-                batch, size = [], 0
-
-    def _calls(self, days: Iterable[date]) -> int:
-        today, recent = self._ws.today(self._now), self._ws.config.archive.recent_days
-        return len({period.group for day in days if (period := summary_period(day, today, recent))})
+        if batch:
+            yield batch
 
 
 class Known:
@@ -267,19 +267,13 @@ class Known:
 
     def without(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the messages that the workspace neither has nor has forgotten."""
-        journal = self._ws.journal
         keys = [(raw.get("id", ""), digest_of_text(text_of(raw) or "")) for raw in batch]
-        known = journal.filed(keys) | self._edited | {entry.key for entry in self._ws.unfiled.messages(self._now)}
-        # such an id is a digest of the words as they were first read, which may be shown otherwise by now
-        forgotten = frozenset[str]().union(*(stones.ids() for stones in self._forgotten))
-        read_anew = (key for key in keys if key[0].startswith(("whatsapp:", "wechat:")))
-        known |= {key for key in read_anew if journal.has_written(key[0]) or key[0] in forgotten}
-        self.forgotten += sum(key in known and key[0] in forgotten for key in keys)
-        unknown = (raw for raw, key in zip(batch, keys, strict=True) if key not in known)
-        unrecorded = [raw for raw in unknown if not self._is_recorded(raw)]
-        new = [raw for raw in unrecorded if not self._is_forgotten(raw)]
-        self.forgotten += len(unrecorded) - len(new)
-        return new
+        known = self._ws.journal.filed(keys) | self._edited | {entry.key for entry in self._ws.unfiled.messages(self._now)}
+        by_words = {name for stones in self._forgotten for name in stones.ids() if name.startswith(_BY_WORDS)}
+        gone = [key[0] in by_words or self._is_forgotten(raw) for raw, key in zip(batch, keys, strict=True)]
+        self.forgotten += sum(gone)
+        left = (raw for raw, key, is_gone in zip(batch, keys, gone, strict=True) if not is_gone and key not in known)
+        return [raw for raw in left if not self._is_recorded(raw)]
 
     def _is_forgotten(self, raw: dict[str, Any]) -> bool:
         entry = read_message(raw, self._ws.zone) if any(stones.acts() for stones in self._forgotten) else None
@@ -287,13 +281,16 @@ class Known:
 
     def _is_recorded(self, raw: dict[str, Any]) -> bool:
         """
-        Return whether a client's hook, or `append`, has recorded this message under an id of its own.
+        Return whether this message was recorded in other words, or by a client's hook or `append` under an id of its own.
 
         Of a hook that is one with the same words in its session, of several so many. Of `append` it is one of the same time,
         too, in the session or in none: that adds equal ones of one time once.
         """
         session, words = raw.get("session", ""), (raw["role"], digest_of_text(one_line(text_of(raw) or "")))
-        if not raw.get("id") or raw["id"] in self._placed:
+        identity = raw.get("id", "")
+        if identity.startswith(_BY_WORDS):
+            return self._ws.journal.has_written(identity)
+        if not identity or identity in self._placed:
             return any((*words, raw["createdAt"]) in self._marks(of) for of in (session, ""))
         if raw.get("channel") not in _CLIENTS:
             return False

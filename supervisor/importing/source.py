@@ -107,8 +107,8 @@ class Source:
         self.unknown: list[str] = []
         #: Of each member what opens it.
         self._members: dict[str, Callable[[], IO[bytes]]] = {}
-        self._first: tuple[str, dict[str, Any]] = ("", {})
         self._archives = ExitStack()
+        self._first: dict[str, dict[str, Any]] = {}
         if path.is_dir():
             inside = (os.path.relpath(entry.path, path) for entry in entries(path)) if only is None else only
             for name in sorted(inside):
@@ -262,10 +262,10 @@ class Source:
 
         A large one has its beginning alone.
         """
-        if self._first[0] != name:  # each kind asks
+        if name not in self._first:  # each kind asks
             values = (value for _, value in self.lines(name)) if name.endswith(".jsonl") else self._beginning_of_json(name)
-            self._first = name, next((value for value in values if isinstance(value, dict)), {})
-        return self._first[1]
+            self._first = {name: next((value for value in values if isinstance(value, dict)), {})}
+        return self._first[name]
 
     def _beginning_of_json(self, name: str) -> list[Any]:
         builder = ijson.ObjectBuilder()
