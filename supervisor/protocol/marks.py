@@ -20,14 +20,12 @@ from ..text.lazy_re import lazy_re
 _SHARED: Final = lazy_re(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
 _PIN: Final = lazy_re(r"(?<!\w)#(?:pin|置顶)(?!\w)", re.IGNORECASE)
 _MARK: Final = lazy_re(rf"{_SHARED.pattern}|{_PIN.pattern}", re.IGNORECASE)
-#: Day and source of an entry, in which nothing is a mark: a chat may be named #shared.
-_BEFORE_WORDS: Final = lazy_re(r"\s*(?:[-*+]\s+)?\d{4}-\d\d-\d\d\|[^|\n]*\|")
 _HEADING: Final = lazy_re(r"[ \t]*(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _ALWAYS: Final = frozenset({"always", "始终"})
 _FENCE: Final = lazy_re(r"[ \t]*(`{3,}|~{3,})")
 _SINCE = r"(?: ?[(（](?:until|至) ?(\d{4}-\d\d-\d\d)(?:[:：] ?(.*))?[)）])?"
 _STRUCK = lazy_re(rf"~~((?:(?!~~).)+)~~{_SINCE}[.。]?(?:\s+#\w+)*", re.DOTALL)
-#: What is before the words of a line: the sign of a list, day and source of an entry.
+#: What is before the words of a line, and has no mark: the sign of a list, day and source of an entry, a chat named #shared.
 _BEFORE = lazy_re(r"\s*(?:[-*+]\s+|\d{1,3}[.)、]\s+)?(?:\[[ xX]\]\s+)?(?:\d{4}-\d\d-\d\d\|[^|\n]*\|\s*)?")
 
 
@@ -114,15 +112,16 @@ def _pinned(lines: list[str]) -> Iterator[bool]:
                 always = level if heading[2].casefold() in _ALWAYS else 0
             yield False
             continue
-        stands = "~~" not in line or read_struck(without_pin(line[len(before_words(line)) :])) is None
-        yield stands and (bool(always and not _BEFORE_WORDS.match(line)) or (not fence and _has(_PIN, line)))
+        before = before_words(line)
+        stands = "~~" not in line or read_struck(without_pin(line[len(before) :])) is None
+        is_entry = before.rstrip().endswith("|")
+        yield stands and (bool(always and not is_entry) or (not fence and _has(_PIN, line)))
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
 
 
 def _has(mark: re.Pattern[str], line: str) -> bool:
-    begin = _BEFORE_WORDS.match(line)
-    return bool(mark.search(line, begin.end() if begin else 0))
+    return bool(mark.search(line, len(before_words(line))))
 
 
 def _parted(mark: re.Pattern[str]) -> re.Pattern[str]:
