@@ -20,13 +20,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 from ..protocol.dated_file import head_and_body, head_in, is_as_written, is_broken, number_in, without_torn_end
 from ..protocol.inbox import DIRECT, Chat, ChatKind, chat_of
 from ..protocol.paths import SLUG, Period
-from ..protocol.summary_file import Source, parse_summary
+from ..protocol.summary_file import Source, Summary, parse_summary
 from ..storage.clock import from_wire
 from ..storage.errors import NewerFormat
 from ..text.lazy_re import lazy_re
@@ -72,33 +72,18 @@ class MemoryFile:
         return self.ours and not self.as_made
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExistingSummary:
-    """A summary on disk: the files that it names, and whether a model wrote it."""
-
-    period: Period
-    sources: frozenset[Source]
-    text: str
-    extract: bool
-    edited: bool  # a person has changed its text
-    digest: str  # of the whole file
-    waits: bool = False  # an extract that stands until its model has answered; it covers nothing
-    enough: bool = False  # an extract of what needs no model
-    refused: str = ""  # of an extract, also below a model's text: the model whose answers were refused
-
-
-def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[str]:
+def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, Summary]) -> frozenset[str]:
     """Return the names of the files that some summary names as they are now; an extract that waits covers none."""
     named = frozenset[Source]().union(*(summary.sources for summary in summaries.values() if not summary.waits))
     return frozenset(file.name for file in files if file.source in named)
 
 
-def covers(summary: ExistingSummary | None, files: Iterable[MemoryFile]) -> bool:
+def covers(summary: Summary | None, files: Iterable[MemoryFile]) -> bool:
     """Return whether this one summary covers all of *files* as they are now."""
-    return summary is not None and not summary.waits and all(file.source in summary.sources for file in files)
+    return summary is not None and not summary.waits and set(summary.sources).issuperset(file.source for file in files)
 
 
-def covered_days(files: Collection[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[Period]:
+def covered_days(files: Collection[MemoryFile], summaries: Mapping[Period, Summary]) -> frozenset[Period]:
     """
     Return the days whose summary leaves the search, because its month names all of its files that still exist.
 
@@ -109,7 +94,7 @@ def covered_days(files: Collection[MemoryFile], summaries: Mapping[Period, Exist
     days = set()
     for period, summary in summaries.items():
         of_month = summaries.get(Period(period.label[:7]))
-        if period.kind == "month" or of_month is None or summary.edited or (of_month.extract and not summary.extract):
+        if period.kind == "month" or of_month is None or summary.kept or (of_month.extract and not summary.extract):
             continue
         names = {source.name for source in summary.sources if source.name in present}
         if names and names <= {source.name for source in of_month.sources}:
@@ -117,9 +102,7 @@ def covered_days(files: Collection[MemoryFile], summaries: Mapping[Period, Exist
     return frozenset(days)
 
 
-def may_replace(
-    sources: Collection[Source], existing: ExistingSummary | None, files: Iterable[MemoryFile], *, better: bool
-) -> bool:
+def may_replace(sources: Collection[Source], existing: Summary | None, files: Iterable[MemoryFile], *, better: bool) -> bool:
     """
     Return whether a text made from *sources* may replace the existing summary.
 
@@ -133,7 +116,7 @@ def may_replace(
     return bool(named) and before <= named and (better or not stands or before != named)
 
 
-def prunable(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> tuple[MemoryFile, ...]:
+def prunable(files: Iterable[MemoryFile], summaries: Mapping[Period, Summary]) -> tuple[MemoryFile, ...]:
     """
     Return the files in originals/ that a standing summary of a model covers as they are now.
 
@@ -177,14 +160,6 @@ def memory_file(data: bytes, path: Path, day: date, digest: str, *, original: bo
         sessions=frozenset(chat.session for chat in chats),
         groups=frozenset((chat.session, chat.kind) for chat in chats if chat.session and not chat.is_direct),
     )
-
-
-def existing_summary(data: bytes, path: Path, period: Period, digest: str) -> ExistingSummary:
-    """Return the summary of the period at *path*, which has these bytes with this *digest*."""
-    summary = parse_summary(data, period.label, path)
-    fields: dict[str, Any] = {name: getattr(summary, name) for name in ("text", "extract", "waits", "enough", "refused")}
-    sources, is_edited = frozenset(summary.sources), bool(summary.kept)
-    return ExistingSummary(period=period, sources=sources, edited=is_edited, digest=digest, **fields)
 
 
 def _heads_of(data: bytes) -> tuple[array[int] | None, set[Chat]]:

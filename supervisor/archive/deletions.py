@@ -21,7 +21,7 @@ from zlib import crc32
 
 from ..protocol.dated_file import REVISION, Block, DatedFile, parse_dated, without_torn_end
 from ..protocol.message import Entry, History, Key, Message
-from ..protocol.paths import WorkspacePaths, day_of_name, is_foreign
+from ..protocol.paths import Period, WorkspacePaths, day_of_name, is_foreign
 from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
 from ..storage.files import Files
@@ -171,7 +171,7 @@ class Deletions:
         gone = {name for name in self._journal.accepted if self._files.disk.stat(self._memory.path_of(name)) is None}
         summaries = self._memory.summaries().values() if gone else ()
         stale = [summary for summary in summaries if not gone.isdisjoint(source.name for source in summary.sources)]
-        outdated = [summary.period for summary in stale if not summary.edited]
+        outdated = [Period(summary.period) for summary in stale if not summary.kept]
         for period in outdated:
             self._memory.delete_summary(period)
         return len(outdated)

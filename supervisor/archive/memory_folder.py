@@ -8,6 +8,7 @@ read again only when they have changed. What is a copy, and which summary may re
 import stat as modes
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -21,7 +22,7 @@ from ..storage.errors import Busy
 from ..storage.files import Files, FileVersion, digest_of
 from ..storage.keeping import ReplacedTexts, kept_name, move_across
 from ..text.foreign_text import text_of
-from .coverage import ExistingSummary, MemoryFile, copies, existing_summary, memory_file
+from .coverage import MemoryFile, copies, memory_file
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16
@@ -75,9 +76,9 @@ class MemoryFolder:
         folders = (self._paths.memory, *self.month_folders())
         return {name for folder in folders for name in self._files.disk.names(folder)}
 
-    def summaries(self) -> dict[Period, ExistingSummary]:
+    def summaries(self) -> dict[Period, Summary]:
         """Return the existing summaries by period."""
-        return {summary.period: summary for summary in self._named_summaries().values()}
+        return {Period(summary.period): summary for summary in self._named_summaries().values()}
 
     def month_folders(self) -> list[Path]:
         """Return the folders of originals/, without a stray file among them."""
@@ -102,7 +103,7 @@ class MemoryFolder:
             }
             versions = {path: (file.digest, file.as_made) for path, file in by_path.items()}
             versions |= {
-                paths.relative(paths.summaries / name): (summary.digest, not summary.edited)
+                paths.relative(paths.summaries / name): (summary.digest, not summary.kept)
                 for name, summary in summaries.items()
             }
             copied = copies(versions)
@@ -110,8 +111,11 @@ class MemoryFolder:
             self._listed = now, files, copied
         return files, copied
 
-    def _named_summaries(self) -> Mapping[str, ExistingSummary]:
-        return self._read_in(self._paths.summaries, period_of_name, existing_summary)
+    def _named_summaries(self) -> Mapping[str, Summary]:
+        def read(data: bytes, path: Path, period: Period, digest: str) -> Summary:
+            return replace(parse_summary(data, period.label, path), digest=digest)
+
+        return self._read_in(self._paths.summaries, period_of_name, read)
 
     def path_of(self, name: str) -> Path:
         """Return the path of the dated file: in memory/ if it exists there, else in originals/."""

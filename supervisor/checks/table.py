@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ..archive.coverage import ExistingSummary, MemoryFile, covered, covered_days
+from ..archive.coverage import MemoryFile, covered, covered_days
 from ..archive.run import next_run
 from ..checks import machine, memory, services
 from ..events import Events
@@ -25,6 +25,7 @@ from ..host.last_night import LastFsck, keep_last, read_last_backup, read_last_f
 from ..protocol.config import load, render_default
 from ..protocol.message import Archived, InvalidEntry, Message
 from ..protocol.paths import Period, WorkspacePaths
+from ..protocol.summary_file import Summary
 from ..storage.clock import fixed_clock, machine_zone, to_wire
 from ..storage.disk import RealDisk
 from ..storage.errors import BadConfig, NoPermission, SupervisorError, as_supervisor_error, why_refused
@@ -144,7 +145,7 @@ def status(look: Look) -> dict[str, Any]:
     }
 
 
-def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> dict[str, int]:
+def _summaries(files: Sequence[MemoryFile], summaries: Mapping[Period, Summary]) -> dict[str, int]:
     merged = covered_days(files, summaries)
     return {
         "dailySummaries": sum(period.kind == "day" for period in summaries),

@@ -15,9 +15,9 @@ from datetime import tzinfo
 from functools import partial
 from typing import Final, TypeVar
 
-from ..archive.coverage import ExistingSummary
 from ..archive.memory_folder import MemoryFolder
 from ..protocol.paths import Period, WorkspacePaths
+from ..protocol.summary_file import Summary
 from ..storage.clock import NEVER, Deadline, within
 from ..storage.control import UNENDING, UNLIMITED, Control
 from ..storage.disk import Stat
@@ -259,7 +259,7 @@ class Index:
         return groups, unread
 
     def _scan(self, known: Mapping[str, Record]) -> Scan:
-        summaries: dict[Period, ExistingSummary] = {}
+        summaries: dict[Period, Summary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
         changes = scan(self._files, self._paths, known, summaries)

@@ -17,9 +17,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..archive.coverage import ExistingSummary, MemoryFile, copies, covered, covered_days, is_as_made
+from ..archive.coverage import MemoryFile, copies, covered, covered_days, is_as_made
 from ..protocol.dated_file import head_in
 from ..protocol.paths import LONG_TERM, Period, WorkspacePaths, day_of_name, is_foreign, period_of_name
+from ..protocol.summary_file import Summary
 from ..storage.disk import Stat
 from ..storage.errors import SupervisorError
 from ..storage.files import Files, digest_of
@@ -164,7 +165,7 @@ class Scan(NamedTuple):
     unread: Mapping[str, str]
 
 
-def scan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], summaries: Mapping[Period, ExistingSummary]) -> Scan:
+def scan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], summaries: Mapping[Period, Summary]) -> Scan:
     """Return the scan of all files, with those marked that are not searched; one of *known* that is unchanged is not read."""
     records: dict[str, Record] = {}
     unread: dict[str, str] = {}
@@ -298,9 +299,7 @@ def _keyed(records: Mapping[str, Record]) -> dict[str, Record]:
     return keyed
 
 
-def _placed(
-    paths: WorkspacePaths, records: dict[str, Record], summaries: Mapping[Period, ExistingSummary]
-) -> dict[str, Record]:
+def _placed(paths: WorkspacePaths, records: dict[str, Record], summaries: Mapping[Period, Summary]) -> dict[str, Record]:
     """Mark the files that are not searched, and the dated files that a summary of a model covers."""
     dated = [_memory_file(path, record) for path, record in records.items() if record.kind in {"dated", "note"} and record.day]
     present = {file.source for file in dated}
@@ -309,7 +308,7 @@ def _placed(
     excluded_paths = {paths.relative(paths.summary(period)) for period in hidden}
     excluded_paths.update(copies({path: (record.digest, record.as_made) for path, record in records.items()}))
     for period, summary in summaries.items():
-        if summary.extract and not summary.edited and summary.sources and summary.sources <= present:
+        if summary.extract and not summary.kept and summary.sources and present.issuperset(summary.sources):
             excluded_paths.add(paths.relative(paths.summary(period)))
     placed = {}
     for path, file in records.items():

@@ -105,7 +105,7 @@ def _take_summary_back(ws: Workspace, act: Act) -> None:
         raise BadRequest(act.id, _CHANGED)
     label, summaries = period.label[: len("2026-01")], ws.memory.summaries()
     day, month = summaries.get(period), summaries.get(Period(label))
-    if period.kind == "day" and day and month and month.sources & day.sources and not month.extract:
+    if period.kind == "day" and day and month and not month.extract and {*month.sources} & {*day.sources}:
         made_from = Text(
             "the summary of {month} was made from it since; edit the day by hand, then run `recalld summary redo {month}`",
             month=label,

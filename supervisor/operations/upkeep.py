@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..archive.coverage import ExistingSummary, MemoryFile, memory_file
+from ..archive.coverage import MemoryFile, memory_file
 from ..archive.memory_folder import MemoryFolder
 from ..archive.plan import DayFile, plan_days, without_open_questions
 from ..archive.quarantine import Unread
@@ -20,6 +20,7 @@ from ..archive.run import taken_names, why_due
 from ..checks.check import Finding, Look
 from ..protocol.dated_file import DatedFile, parse_dated, render_dated
 from ..protocol.message import Failure
+from ..protocol.summary_file import Summary
 from ..storage.clock import to_wire
 from ..storage.errors import BadFile, BadRequest
 from ..storage.texts import Text, msgid
@@ -240,7 +241,7 @@ def _planned(
     ws: Workspace,
     memory: MemoryFolder,
     job: SummaryJob,
-    existing: ExistingSummary | None,
+    existing: Summary | None,
     failure: Failure | None,
     now: datetime,
     active: Collection[str],

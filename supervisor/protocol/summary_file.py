@@ -53,6 +53,7 @@ class Summary:
     empty: bool = False
     joined: bool = False  # code joined the text of a month from the summaries of its days
     kept: str = ""
+    digest: str = ""  # of the whole file, in what `archive.memory_folder` lists
 
 
 def can_be_named(source: Source) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from ..archive.coverage import ExistingSummary, may_replace
+from ..archive.coverage import may_replace
 from ..archive.memory_folder import MemoryFolder
 from ..archive.quarantine import Quarantine
 from ..archive.tombstones import Tombstones
@@ -127,7 +127,7 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
     return True
 
 
-def _judged(stores: _Stores, result: Result, period: Period, existing: ExistingSummary | None, *, empty: bool) -> Reason | None:
+def _judged(stores: _Stores, result: Result, period: Period, existing: Summary | None, *, empty: bool) -> Reason | None:
     """Return why the text may not become the summary of its sources; *empty*: it says that there is nothing to record."""
     archive = stores.use.config.archive
     if empty:  # right where the sources are only small talk by the supervisor's own rule

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Final, Self
 
-from ..archive.coverage import ExistingSummary, MemoryFile, covered, covers
+from ..archive.coverage import MemoryFile, covered, covers
 from ..protocol.paths import Period, day, month, summary_period
-from ..protocol.summary_file import Source
+from ..protocol.summary_file import Source, Summary
 
 #: A day of at most so many messages, in files of so many bytes, is short: they are read as quickly as an extract of them.
 _SHORT_DAY: Final = 12
@@ -69,7 +69,7 @@ class SummaryWriter:
     refused: frozenset[str] = frozenset()
     says_little: Callable[[tuple[Source, ...]], bool] = field(default=lambda _: False, compare=False)
 
-    def lets_stand(self, summary: ExistingSummary) -> bool:
+    def lets_stand(self, summary: Summary) -> bool:
         """Return whether the summary is an extract that no model is asked to replace."""
         return summary.extract and (summary.enough or (bool(summary.refused) and summary.refused == self.model_version))
 
@@ -111,9 +111,7 @@ def files_by_period(files: Collection[MemoryFile], today: date, recent_days: int
     return {period: tuple(members) for period, members in by_period.items()}
 
 
-def not_pruned(
-    files: Collection[MemoryFile], summaries: Mapping[Period, ExistingSummary], pruned: Collection[str]
-) -> list[MemoryFile]:
+def not_pruned(files: Collection[MemoryFile], summaries: Mapping[Period, Summary], pruned: Collection[str]) -> list[MemoryFile]:
     """
     Return the files without those of days and months whose summary alone has what pruned files said.
 
@@ -125,7 +123,7 @@ def not_pruned(
 
 def due_summaries(
     files: Collection[MemoryFile],
-    summaries: Mapping[Period, ExistingSummary],
+    summaries: Mapping[Period, Summary],
     today: date,
     recent_days: int,
     writer: SummaryWriter = _EXTRACTS,
@@ -140,7 +138,7 @@ def due_summaries(
 
 def extracts_due(
     files: Collection[MemoryFile],
-    summaries: Mapping[Period, ExistingSummary],
+    summaries: Mapping[Period, Summary],
     today: date,
     recent_days: int,
     writer: SummaryWriter,
@@ -162,7 +160,7 @@ def extracts_due(
 
 def _due(
     files: Collection[MemoryFile],
-    summaries: Mapping[Period, ExistingSummary],
+    summaries: Mapping[Period, Summary],
     today: date,
     recent_days: int,
     writer: SummaryWriter,
@@ -174,12 +172,12 @@ def _due(
 
 
 def summary_job(
-    period: Period, members: Sequence[MemoryFile], summaries: Mapping[Period, ExistingSummary], *, from_scratch: bool = False
+    period: Period, members: Sequence[MemoryFile], summaries: Mapping[Period, Summary], *, from_scratch: bool = False
 ) -> SummaryJob:
     """Return the job of one group; with *from_scratch* it reads all files and continues no text, as a person may ask for."""
     existing = summaries.get(period)
-    unread = [file for file in members if not existing or file.source not in existing.sources]
-    known = {source.name for source in existing.sources} if existing else set()
+    named = set(existing.sources if existing else ())
+    unread, known = [file for file in members if file.source not in named], {source.name for source in named}
     # an extract is never continued, nor is a text about a file that has changed since
     continues = existing is not None and not existing.extract and not any(file.name in known for file in unread)
     continues = continues and not from_scratch
@@ -198,7 +196,7 @@ def _is_up_to_date(
     period: Period,
     members: Sequence[MemoryFile],
     named: frozenset[str],
-    summaries: Mapping[Period, ExistingSummary],
+    summaries: Mapping[Period, Summary],
     writer: SummaryWriter,
 ) -> bool:
     existing = summaries.get(period)
@@ -212,9 +210,9 @@ def _is_up_to_date(
 
 def _days_before_month(
     members: Sequence[MemoryFile],
-    summaries: Mapping[Period, ExistingSummary],
+    summaries: Mapping[Period, Summary],
     writer: SummaryWriter,
-    of_month: ExistingSummary | None,
+    of_month: Summary | None,
 ) -> dict[Period, tuple[MemoryFile, ...]]:
     """
     Return the days to summarise before their month, which is too large for one call; given-up days are left out.
@@ -224,7 +222,7 @@ def _days_before_month(
     """
     if not writer.is_model or sum(file.size for file in members) <= writer.context_bytes:
         return {}
-    in_month = of_month.sources if of_month and not of_month.extract else ()
+    in_month = set(of_month.sources if of_month and not of_month.extract else ())
     days: defaultdict[Period, list[MemoryFile]] = defaultdict(list)
     for file in members:
         days[Period(file.day.isoformat())].append(file)
@@ -238,7 +236,7 @@ def _days_before_month(
     }
 
 
-def _month_material(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> tuple[str, ...]:
+def _month_material(files: Sequence[MemoryFile], summaries: Mapping[Period, Summary]) -> tuple[str, ...]:
     """Return the names to read for a month: a model's daily summary in place of the files that it names, else the files."""
     names: list[str] = []
     for file in files:
@@ -248,7 +246,7 @@ def _month_material(files: Sequence[MemoryFile], summaries: Mapping[Period, Exis
     return tuple(names)
 
 
-def _is_in_daily_summary(file: MemoryFile, summaries: Mapping[Period, ExistingSummary]) -> bool:
+def _is_in_daily_summary(file: MemoryFile, summaries: Mapping[Period, Summary]) -> bool:
     """Return whether a model's daily summary names the file as it is now."""
     of_day = summaries.get(Period(file.day.isoformat()))
     return of_day is not None and not of_day.extract and file.source in of_day.sources

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from ..archive.coverage import ExistingSummary, covered
+from ..archive.coverage import covered
 from ..archive.history import HistoryStore
 from ..archive.journal import SeenJournal
 from ..archive.memory_folder import MemoryFolder
@@ -20,6 +20,7 @@ from ..protocol.llm import writes_extracts
 from ..protocol.message import Failure, Message
 from ..protocol.paths import Period, day, month, read_period
 from ..protocol.queue import TaskQueue
+from ..protocol.summary_file import Summary
 from ..protocol.task import Task, task_id
 from ..storage.clock import local_day, to_wire
 from ..storage.control import ErrorCollector
@@ -105,9 +106,7 @@ def submit_again(
     return period.group
 
 
-def _stands(
-    job: SummaryJob, summaries: Mapping[Period, ExistingSummary], now: datetime, memory: MemoryFolder, use: ModelUse
-) -> bool:
+def _stands(job: SummaryJob, summaries: Mapping[Period, Summary], now: datetime, memory: MemoryFolder, use: ModelUse) -> bool:
     """Return whether the extract of the job stands, which nobody has decided yet: an older one, a day before its month."""
     existing = summaries.get(job.period)
     is_open = existing is None or (existing.extract and not existing.waits)

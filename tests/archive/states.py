@@ -7,9 +7,10 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
+from recalld.supervisor.archive.coverage import MemoryFile
 from recalld.supervisor.protocol.message import Entry, History, InvalidEntry, Message, read_message
 from recalld.supervisor.protocol.paths import Period
+from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.storage.clock import to_wire
 from tests.world import parsed
 
@@ -58,12 +59,9 @@ def file(name: str, digest: str = "d", *, original: bool = False) -> MemoryFile:
 
 def standing(
     label: str, files: Iterable[MemoryFile], *, extract: bool = False, edited: bool = False, text: str = "## 摘要"
-) -> dict[Period, ExistingSummary]:
-    period = Period(label)
-    sources = frozenset(one.source for one in files)
-    return {
-        period: ExistingSummary(period=period, sources=sources, text=text, extract=extract, edited=edited, digest=f"of-{label}")
-    }
+) -> dict[Period, Summary]:
+    fields = {"sources": tuple(one.source for one in files), "zone": "UTC", "created": "", "provider": "", "kept": "x" * edited}
+    return {Period(label): Summary(period=label, text=text, extract=extract, digest=f"of-{label}", **fields)}
 
 
 MOMENTS = st.datetimes(datetime(2025, 10, 1), datetime(2026, 3, 1), timezones=st.just(UTC))  # noqa: DTZ001

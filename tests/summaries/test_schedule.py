@@ -1,5 +1,6 @@
 """Which summaries are due: days that are no longer recent, months that have closed, what a late file changed; what failed waits."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, covered
+from recalld.supervisor.archive.coverage import MemoryFile, covered
 from recalld.supervisor.protocol.paths import Period, summary_period
+from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.summaries.schedule import (
     ProviderState,
@@ -31,7 +33,7 @@ def labels(work: list[SummaryJob]) -> list[str]:
 
 
 def ripen(
-    files: list[MemoryFile], summaries: dict[Period, ExistingSummary], today: date = JAN_31, *, extracting: bool = False
+    files: list[MemoryFile], summaries: dict[Period, Summary], today: date = JAN_31, *, extracting: bool = False
 ) -> list[SummaryJob]:
     return due_summaries(files, summaries, today, 5, SummaryWriter(is_model=not extracting, context_bytes=10**9))
 
@@ -105,14 +107,12 @@ def test_groups_puts_each_old_file_in_one_group_and_no_recent_one(files, today):
 
 @given(FILES, TODAYS, st.sets(st.sampled_from(["2025-12-20", "2025-12", "2026-01", "2025-11"])), st.booleans())
 def test_due_summaries_is_empty_after_all_due_work_is_done(files, today, before, extracting):
-    summaries: dict[Period, ExistingSummary] = {}
+    summaries: dict[Period, Summary] = {}
     for label in before:
         summaries |= standing(label, [one for one in files if one.name.startswith(label)][:1], extract=extracting)
     writer = SummaryWriter(is_model=not extracting, context_bytes=10**9)
     for work in due_summaries(files, summaries, today, 5, writer):
-        made = ExistingSummary(
-            period=work.period, sources=frozenset(work.sources), text="## 新", extract=extracting, edited=False, digest="new"
-        )
-        summaries[work.period] = made
+        (made,) = standing(work.period.label, (), text="## 新", extract=extracting).values()
+        summaries[work.period] = replace(made, sources=work.sources)
     assert due_summaries(files, summaries, today, 5, writer) == []
     assert {one.name for one in files if summary_period(one.day, today)} <= covered(files, summaries)
