@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import join
 from typing import Any, Final, Literal, TypeAlias
 
 from ...context.render import spoken
@@ -97,8 +98,6 @@ class Place:
 
     def hook(self, client: str) -> str:
         """Return the command line of the client's hook, for a shell."""
-        from shlex import join
-
         return join([*self.argv, "hook", client])
 
     @property

@@ -13,6 +13,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from shlex import split
 from typing import TYPE_CHECKING, Any, Final
 
 from ...storage.lenient_json import keys_once
@@ -207,8 +208,6 @@ def _take_out(settings: dict[str, Any], wanted: Wanted, goes: Callable[[str, boo
 
 
 def _hook_argv(entry: Any) -> list[str]:
-    from shlex import split
-
     try:
         return split(str(entry["command"]))
     except (ValueError, LookupError, TypeError):
