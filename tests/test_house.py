@@ -49,7 +49,7 @@ ROOMS: Final = (
     Room("supervisor/interfaces/cli", most=2_599, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_936, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_947, goal=1_900),
-    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_901, goal=1_900),
+    Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_899, goal=1_900),
     Room("supervisor/interfaces", most=1_493, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_825, goal=48_000)
+ALL: Final = Room("all", most=49_823, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
 OF_TESTS: Final = Room("tests", most=47_993, goal=48_000)
 
