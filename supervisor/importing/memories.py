@@ -9,8 +9,8 @@ there changes anything here: a line or note that is gone there stays.
 """
 
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -23,6 +23,7 @@ from ..host.lock import supervisor_lock
 from ..host.round import forget
 from ..longterm.lines import Entry, cut, filled, line_with, parse_entry, with_line
 from ..protocol.attachments import attachments_of, digest_in_name, holds, joined
+from ..protocol.connections import State
 from ..protocol.dated_file import parse_dated
 from ..protocol.marks import Struck, read_struck, without_marks
 from ..protocol.message import OUR_FIELDS, Message, digest_of_text, parse_history
@@ -35,7 +36,7 @@ from ..storage.files import digest_of
 from ..storage.texts import Text
 from ..text.foreign_text import decoded
 from ..workspace import Workspace
-from .source import Source
+from .source import Source, entries
 from .talk import Reading, Talk
 
 #: Bytes of a note that is searched (docs/reference/protocol.md, 10.7).
@@ -53,7 +54,7 @@ TOO_LARGE: Final = Text("it is larger than 20 MB")
 #: How a dated file begins.
 _HEAD: Final = b"---\nrecalld:"
 #: What is more than so many messages, lines and notes within a day waits until a person has it forgotten.
-MOST_A_DAY: Final = 50
+_MOST_A_DAY: Final = 50
 _DAY: Final = timedelta(days=1)
 
 
@@ -71,7 +72,13 @@ def notes_folder(ws: Workspace, source: Source) -> Path:
     return ws.paths.memory / "notes" / (source.path.stem.lstrip(".") or "imported")
 
 
-def read_notes(source: Source, names: Iterable[str]) -> dict[str, bytes]:
+def copy_notes(ws: Workspace, source: Source, known: dict[str, str], *, dry_run: bool = False) -> dict[str, str]:
+    """Copy the notes of a source into their folder, and return what became of each, as `_write_notes` does."""
+    folder, notes = notes_folder(ws, source), _read_notes(source, notes_of(source))
+    return _write_notes(ws, folder, notes, known, base=ws.paths.memory, dry_run=dry_run)
+
+
+def _read_notes(source: Source, names: Iterable[str]) -> dict[str, bytes]:
     """Return these notes of a source; no dated files, and one that is no text is left out."""
     notes: dict[str, bytes] = {}
     for name in names:
@@ -82,7 +89,7 @@ def read_notes(source: Source, names: Iterable[str]) -> dict[str, bytes]:
     return notes
 
 
-def write_notes(
+def _write_notes(
     ws: Workspace, folder: Path, notes: Mapping[str, bytes], known: dict[str, str], *, base: Path, dry_run: bool = False
 ) -> dict[str, str]:
     """
@@ -117,6 +124,13 @@ def write_notes(
 
 
 # ── the messages of a workspace ──────────────────────────────────────────────
+
+
+def files_of(root: Path) -> Iterator[str]:
+    """Yield the paths of what may be taken of the workspace there, one after another, whether they are there or not."""
+    yield from (LIST, "history.json", *LONG_TERM[:2])
+    inside = entries(root / "memory", lambda entry: not entry.name.startswith("."))
+    yield from (os.path.relpath(entry.path, root) for entry in inside)
 
 
 def is_taken(name: str) -> bool:
@@ -196,14 +210,16 @@ def _bytes_at(source: Source, path: str) -> bytes | None:
 # ── what was forgotten there ─────────────────────────────────────────────────
 
 
-def forget_theirs(ws: Workspace, source: Source, name: str, now: datetime, most: int = MOST_A_DAY) -> Wanted:
+def forget_theirs(ws: Workspace, root: Path, name: str, now: datetime, *, yes: bool | None = None) -> Wanted:
     """
-    Forget what was forgotten there and stands here, and return what is left of it.
+    Forget what was forgotten there and stands here, and return what is left of it: all with *yes*, none with False.
 
-    That is all, where it is more than *most* with what was forgotten for this source within a day: a source that is somebody
+    Else it is nothing, where it is too much with what was forgotten for this source within a day: a source that is somebody
     else's takes little at a time, however often it is looked at.
     """
-    data, by = source.beside(LIST), f"source {name}"
+    by, most = f"source {name}", _MOST_A_DAY if yes is None else 10**9 if yes else -1
+    with closing(Source(root, [LIST] if root.is_dir() else None)) as source:
+        data = source.beside(LIST)
     stones = keep_foreign(ws.files, ws.paths, data) if data else None
     if stones is None or not stones.unfinished():
         return Wanted()
@@ -240,30 +256,29 @@ def _unwanted(ws: Workspace, stones: Tombstones, name: str, now: datetime) -> Wa
 # ── its long-term lines and notes ────────────────────────────────────────────
 
 
-def take_texts(
-    ws: Workspace, source: Source, name: str, now: datetime, lines: set[str], notes: dict[str, str]
-) -> dict[str, str]:
+def take_texts(ws: Workspace, source: Source, name: str, now: datetime, state: State) -> dict[str, str]:
     """
-    Take in the long-term lines and notes of another workspace, and return what became of the notes, as `write_notes` does.
+    Take in the long-term lines and notes of another workspace, and return what became of the notes, by their paths there.
 
-    *lines* and *notes* are what was taken before, and grow. A line that was known before stays as it is here: whoever has
-    deleted it meanwhile does not get it again.
+    The *state* has what was taken before. A line that was known before stays as it is here: whoever has deleted it meanwhile
+    does not get it again.
     """
-    texts = read_notes(source, (path for path in source.names if path.endswith(".md") and is_taken(path)))
+    texts = _read_notes(source, (path for path in source.names if path.endswith(".md") and is_taken(path)))
     first = next((path for path in LONG_TERM if path in texts or source.beside(path) is not None), "")
     written = {path.removeprefix("memory/"): data for path, data in texts.items() if path not in LONG_TERM}
     if first in texts:
         text = decoded(texts[first]).removeprefix("\ufeff")
-        _take_lines(ws, name, text, now, lines)
+        state.lines = _take_lines(ws, name, text, now, {*state.lines})
         rest = "\n".join(line for line in cut(text) if not parse_entry(line))
         if any(line.strip() and not line.startswith("#") for line in rest.split("\n")):
             written["memory.md"] = f"{rest.strip()}\n".encode()
     folder = ws.paths.memory / FROM / name
-    return write_notes(ws, folder, written, notes, base=folder)
+    became = _write_notes(ws, folder, written, state.notes, base=folder)
+    return {f"memory/{path}": what for path, what in became.items()}
 
 
-def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[str]) -> None:
-    """Add the entries of the long-term file there, and end those that ended there."""
+def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[str]) -> tuple[str, ...]:
+    """Add the entries of the long-term file there, end those that ended there, and return what is *known* with them."""
     entries = [entry for line in filled(cut(text)) if (entry := parse_entry(line.text))]
     known |= {_name_of(entry) for line in every_line(ws) if (entry := parse_entry(line.text))}
     new = [entry for entry in entries if _name_of(entry) not in known]
@@ -282,7 +297,7 @@ def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[s
         with noting() as noted:
             ws.long_term.change(rule, kind="written")
         ws.diary.keep(noted, now, f"source {name}")
-    known |= {_name_of(entry) for entry in entries}
+    return tuple(sorted(known.union(map(_name_of, entries))))
 
 
 def _name_of(entry: Entry) -> str:

@@ -33,7 +33,7 @@ from ..storage.lenient_json import parse_json, render_json
 from ..storage.texts import Text
 from ..workspace import Workspace
 from .kinds import CLIENTS, kinds_of, labels
-from .memories import DIFFERENT, NEW, NO_NOTE, TOO_LARGE, notes_folder, notes_of, read_notes, whole, write_notes
+from .memories import DIFFERENT, NEW, NO_NOTE, TOO_LARGE, copy_notes, notes_folder, notes_of, whole
 from .source import NotImported, Source
 from .talk import TIMES, Reading
 
@@ -108,22 +108,20 @@ def bring_in(
     """
     with closing(Source(path)) as source:
         work = Import(ws, source, now, dates=dates)
-        messages, notes = work.read(), {} if work.files else read_notes(source, work.notes)
-        if not (messages or notes):
-            raise _nothing_in(work, source)
-        if messages:
+        if messages := work.read():
             return work.add(messages, control, me, dry_run=dry_run)
-        folder = notes_folder(ws, source)
-        copied = write_notes(ws, folder, notes, {}, base=ws.paths.memory, dry_run=dry_run)
-        names = {what: [name for name in notes if copied[name] == what] for what in {*copied.values()}}
+        became = {} if work.files else copy_notes(ws, source, {}, dry_run=dry_run)
+        if not became:
+            raise _nothing_in(work, source)
+        names = {why: tuple(name for name in became if became[name] == why) for why in (NEW, DIFFERENT, NO_NOTE, TOO_LARGE)}
         return Imported(
             notes=len({*work.notes, *source.left_out}),
-            copied=len(names.get(NEW, ())),
-            different=tuple(names.get(DIFFERENT, ())),
-            folder=folder,
-            left_out=source.left_out | dict.fromkeys(names.get(NO_NOTE, ()), NO_NOTE),
+            copied=len(names[NEW]),
+            different=names[DIFFERENT],
+            folder=notes_folder(ws, source),
+            left_out=source.left_out | dict.fromkeys(names[NO_NOTE], NO_NOTE),
             unknown=tuple(source.unknown),
-            too_large=tuple(names.get(TOO_LARGE, ())),
+            too_large=names[TOO_LARGE],
         )
 
 

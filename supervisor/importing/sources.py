@@ -22,7 +22,6 @@ from typing import Any, Final
 from ..forgetting.wanted import Wanted
 from ..protocol.connections import State, TakenSource, read_state
 from ..protocol.message import digest_of_text
-from ..protocol.paths import LONG_TERM
 from ..storage.clock import Clock, local_day, to_wire, truncate_to_ms, wire_time
 from ..storage.control import Control, Step
 from ..storage.errors import BadRequest, why_refused
@@ -30,16 +29,7 @@ from ..storage.texts import Text, stored
 from ..text.foreign_text import printable_line
 from ..workspace import Workspace
 from .kinds import CLIENTS, UNDATED, WORKSPACE, logs_of
-from .memories import (
-    LIST,
-    MOST_A_DAY,
-    forget_theirs,
-    is_taken,
-    notes_folder,
-    read_notes,
-    take_texts,
-    write_notes,
-)
+from .memories import copy_notes, files_of, forget_theirs, is_taken, take_texts
 from .run import Import
 from .source import Source, entries
 
@@ -66,6 +56,7 @@ class Taking:
     def __init__(self, ws: Workspace, source: TakenSource, clock: Clock) -> None:
         self._ws, self._source, self._clock = ws, source, clock
         self._now = truncate_to_ms(clock())
+        self._is_workspace = source.kind == WORKSPACE.name
         self.state = State()
         #: The folders or files that it has here, each with what it holds: names, signatures and sizes.
         self._roots: dict[Path, dict[str, tuple[str, int]]] = {}
@@ -113,13 +104,8 @@ class Taking:
     def _names(self, root: Path) -> Iterable[str]:
         if not root.is_dir():
             return [""]
-        inside = entries(root / "memory" if self._is_workspace else root, lambda entry: not entry.name.startswith("."))
-        fixed = (LIST, "history.json", *LONG_TERM[:2]) if self._is_workspace else ()
-        return chain(fixed, (os.path.relpath(entry.path, root) for entry in inside))
-
-    @property
-    def _is_workspace(self) -> bool:
-        return self._source.kind == WORKSPACE.name
+        inside = entries(root, lambda entry: not entry.name.startswith("."))
+        return files_of(root) if self._is_workspace else (os.path.relpath(entry.path, root) for entry in inside)
 
     def _note_changes(self) -> None:
         state, now = self.state, self._now
@@ -186,19 +172,15 @@ class Taking:
             done = work.add(work.read(), control)
             state.messages += done.added
             state.unread += sum(done.unread.values())
-            copied = dict[str, str]()
+            became = dict[str, str]()
             if self._is_workspace:
-                lines = {*state.lines}
-                texts = take_texts(ws, source, self._source.name, self._now, lines, state.notes)
-                copied = {f"memory/{name}": what for name, what in texts.items()}
-                state.lines = tuple(sorted(lines))
+                became = take_texts(ws, source, self._source.name, self._now, state)
             elif not self._source.kind and WORKSPACE not in work.files:
-                notes = read_notes(source, work.notes)
-                copied = write_notes(ws, notes_folder(ws, source), notes, state.notes, base=ws.paths.memory)
-                strange = sorted({*source.names} - {*chain(notes, *work.files.values())} - source.left_out.keys())
+                became = copy_notes(ws, source, state.notes)
+                strange = sorted({*source.names} - {*chain(became, *work.files.values())} - source.left_out.keys())
                 others = Text("one of {count} files that are no log and no export that recalld knows", count=len(strange))
                 source.left_out |= dict.fromkeys(strange[:1], others)
-            left = source.left_out | {name: what for name, what in copied.items() if isinstance(what, Text)}
+            left = source.left_out | {name: what for name, what in became.items() if isinstance(what, Text)}
         keys = {_key(root, name) for name in names}
         state.left = {name: why for name, why in state.left.items() if why.get("key") not in keys}
         for name, why in left.items():
@@ -216,14 +198,11 @@ class Taking:
 
     def forget(self, *, yes: bool | None = None) -> Wanted:
         """Forget what was forgotten there, a few a day, all of it with *yes*, none with False; return what waits here."""
-        most = MOST_A_DAY if yes is None else 10**9 if yes else -1
-        root = next(iter(self._roots), None)
-        if not root:
-            return Wanted()
-        with closing(Source(root, [LIST] if root.is_dir() else None)) as source:
-            left = forget_theirs(self._ws, source, self._source.name, self._now, most)
-        self.state.waits = len(left)
-        self.keep()
+        left = Wanted()
+        for root in self._roots:
+            left = forget_theirs(self._ws, root, self._source.name, self._now, yes=yes)
+            self.state.waits = len(left)
+            self.keep()
         return left
 
     def _leave_out(self, root: Path, file: str, name: str, why: str) -> None:
