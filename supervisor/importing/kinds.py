@@ -44,10 +44,10 @@ class Kind:
     homes: tuple[tuple[str, str, str], ...] = ()
 
     def messages(self, log: Reading, name: str) -> Talk:
-        """Yield the messages in a file, as history.json has them; a workspace has them so already."""
+        """Yield the messages in a file that are wanted, as history.json has them; a workspace has them so already."""
         for record in self.read(log, name):
             message = record if self is WORKSPACE else log.message_of(record, self.name)
-            if message:
+            if message and log.is_wanted(message):
                 yield message
 
 

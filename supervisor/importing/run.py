@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
 from operator import itemgetter
@@ -114,13 +114,13 @@ def bring_in(
         if not became:
             raise _nothing_in(work, source)
         names = {why: tuple(name for name in became if became[name] == why) for why in (NEW, DIFFERENT, NO_NOTE, TOO_LARGE)}
-        return Imported(
+        return replace(
+            work.done,
             notes=len({*work.notes, *source.left_out}),
             copied=len(names[NEW]),
             different=names[DIFFERENT],
             folder=notes_folder(ws, source),
             left_out=source.left_out | dict.fromkeys(names[NO_NOTE], NO_NOTE),
-            unknown=tuple(source.unknown),
             too_large=names[TOO_LARGE],
         )
 
@@ -128,27 +128,21 @@ def bring_in(
 def _nothing_in(work: Import, source: Source) -> NotImported:
     why = Text("it is no log and no export that recalld knows; these are read: {kinds}, Markdown notes", kinds=labels())
     if work.files:
-        why = Text("{kinds} was recognised, but there is no message in it", kinds=work.labels)
+        why = Text("{kinds} was recognised, but there is no message in it", kinds=work.done.kinds)
     for name, of in source.left_out.items():
         return NotImported(source.path if name in ("", source.path.name) else source.path / name, of)
     return NotImported(source.path, why)
 
 
 class Import:
-    """One import: the *files* of a source by their kinds, or of the *kind* of this name alone, and its *notes*."""
+    """
+    One import: the *files* of a source by their kinds, or of the *kind* of this name alone, and its *notes*.
 
-    def __init__(
-        self,
-        ws: Workspace,
-        source: Source,
-        now: datetime,
-        kind: str = "",
-        *,
-        wanted: Callable[[Mapping[str, Any]], object] = bool,
-        **about: Any,
-    ) -> None:
+    What is read of it is said in `done`, and what is added.
+    """
+
+    def __init__(self, ws: Workspace, source: Source, now: datetime, kind: str = "", **about: Any) -> None:
         self.files, self.notes = kinds_of(source, kind), notes_of(source)
-        self.labels = tuple(kind.label for kind in self.files)
         ws.journal.refresh()
         self.reading = Reading(
             source=source,
@@ -158,10 +152,10 @@ class Import:
             is_known=ws.journal.has_written,
             **about,
         )
-        self._ws, self._source, self._now, self._wanted = ws, source, now, wanted
+        self.done = Imported(kinds=tuple(kind.label for kind in self.files), unread=self.reading.unread)
+        self.done.left_out, self.done.unknown = source.left_out, tuple(source.unknown)
+        self._ws, self._source, self._now = ws, source, now
         self._ids: set[str] = set()
-        self._people: Counter[str] = Counter()
-        self._conversations = self._undated = 0
 
     def read(self) -> list[tuple[str, bytes]]:
         """
@@ -172,13 +166,14 @@ class Import:
         read to its end gives none.
         """
         messages: list[tuple[str, tuple[str, ...], bytes]] = []
+        people: Counter[str] = Counter()
         first: dict[tuple[str, ...], str] = {}
         last: dict[tuple[str, ...], str] = {}
         seen: set[str] = set()
         for kind, name in [(kind, name) for kind, names in self.files.items() for name in names]:
             read: list[tuple[str, tuple[str, ...], str, str, str, bytes]] = []
             with self._source.sparing(name):
-                read = [*map(_parts_of, filter(self._wanted, kind.messages(self.reading, name)))]
+                read = [*map(_parts_of, kind.messages(self.reading, name))]
             for given, talk, identity, digest, person, data in read:
                 at = last[talk] = given or last.get(talk, "")
                 if identity and digest in seen:  # a session that was resumed is in two logs
@@ -186,25 +181,26 @@ class Import:
                 first[talk] = min(filter(None, (first.get(talk), at)), default="")
                 seen.add(digest)
                 self._ids.add(identity)
-                self._people.update([person] if person else [])
-                self._undated += not given
+                people.update([person] if person else [])
+                self.done.undated += not given
                 messages.append((at, talk, data))
-        self._conversations = len(first)
+        self.done.conversations, self.done.no_talk = len(first), dict(self.reading.left_out.most_common())
+        if any(kind.is_of_people for kind in self.files):
+            self.done.people = dict(people.most_common())
         changed = to_wire(min(datetime.fromtimestamp(self._source.path.stat().st_mtime, UTC), self._now))
         return sorted(((at or first[talk] or changed, data) for at, talk, data in messages), key=itemgetter(0))
 
     def add(self, messages: list[tuple[str, bytes]], control: Control, me: str = "", *, dry_run: bool = False) -> Imported:
         """Add what is new of the messages that were read, a batch of days after another, and return what was done."""
-        ws, reading, total, days = self._ws, self.reading, len(messages), set[date]()
-        done = Imported(messages=total, left=total, conversations=self._conversations, undated=self._undated, me=me)
+        ws, done, total, days = self._ws, self.done, len(messages), set[date]()
+        done.me, done.notes, done.messages, done.left = me, len(self.notes), total, total
         done.first, done.last = (from_wire(messages[n][0]) if messages else None for n in (0, -1))
-        done.people = dict(self._people.most_common()) if any(kind.is_of_people for kind in self.files) else {}
         if me and me not in done.people:
             names = [*done.people][:_MOST_NAMED] or Text("nobody in it has a name")
             raise BadRequest(
                 "--me", Text("{name} is none of the people in it: {people}; nothing was added", name=me, people=names)
             )
-        known = Known(ws, self._now, self._ids, reading.placed)
+        known = Known(ws, self._now, self._ids, self.reading.placed)
         for batch in self._whole_days(messages, me):
             if control.should_stop():
                 break
@@ -218,9 +214,6 @@ class Import:
         today, recent = ws.today(self._now), ws.config.archive.recent_days
         groups = {period.group for day in days if (period := summary_period(day, today, recent))}
         done.days, done.calls = len(days), None if ws.extracting else len(groups)
-        done.kinds, done.notes, done.left_out = self.labels, len(self.notes), self._source.left_out
-        done.unknown = tuple(self._source.unknown)
-        done.unread, done.no_talk = reading.unread, dict(reading.left_out.most_common())
         return done
 
     def _day_of(self, at: str) -> date:

@@ -168,7 +168,7 @@ class Taking:
         only = names if root.is_dir() else None
         settled = {name for name in names if self._now - state.pending[_key(root, name)][1] >= _SETTLED} if only else None
         with closing(Source(root, only)) as source:
-            work = Import(ws, source, self._now, self._source.kind, settled=settled, wanted=self._is_wanted)
+            work = Import(ws, source, self._now, self._source.kind, settled=settled, is_wanted=self._is_wanted)
             done = work.add(work.read(), control)
             state.messages += done.added
             state.unread += sum(done.unread.values())

@@ -36,10 +36,10 @@ class Reading:
     What a reader gets: the *source*, and the *zone* of times without one; and where it counts what it does not take.
 
     No time after *latest* is believed, but where another workspace has filed it. *dates* is the order of day and month, "" to
-    find it. *sessions* returns the conversations that the workspace has, *is_known* whether it has a message of this id. A file
-    that may not be whole yet is passed over, and put into *waits*, but for those in *settled*. `unread` counts the entries that
-    could not be read, by their kind; `left_out` counts those that are no talk, by the name that their program gives to their
-    kind. *placed* are the ids that messages have by their place alone.
+    find it. *sessions* returns the conversations that the workspace has, *is_known* whether it has a message of this id,
+    *is_wanted* whether a message is taken. A file that may not be whole yet is passed over, and put into *waits*, but for those
+    in *settled*. `unread` counts the entries that could not be read, by their kind; `left_out` counts those that are no talk,
+    by the name that their program gives to their kind. *placed* are the ids that messages have by their place alone.
     """
 
     source: Source
@@ -48,6 +48,7 @@ class Reading:
     dates: str = ""
     sessions: Callable[[], Iterable[str]] = tuple
     is_known: Callable[[str], bool] = bool
+    is_wanted: Callable[[Mapping[str, Any]], object] = bool
     settled: Container[str] | None = None
     placed: set[str] = field(default_factory=set)
     waits: set[str] = field(default_factory=set)
