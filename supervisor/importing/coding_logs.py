@@ -96,7 +96,8 @@ def claude_code(log: Reading, name: str) -> Talk:
             "session": text_of(first, "sessionId") or PurePosixPath(name).stem,
             "project": text_of(first, "cwd"),
         }
-        identity, role = text_of(messages[0], "id") or text_of(first, "uuid"), _role_of(first)
+        identity = text_of(messages[0], "id") or text_of(first, "uuid")
+        role = "assistant" if first["type"] == "assistant" else "user"
         content = [typed(words(pieces))] if role == "user" else pieces
         yield {"id": identity, "role": role, "content": content, **about}
         for n, (question, reply) in enumerate(_answered(first)):
@@ -117,7 +118,7 @@ def _kept(log: Reading, name: str) -> Iterator[tuple[object, dict[str, Any], Map
         if key and (parent in taken_back or (parent in holds and holds[parent] != key and _is_question(raw))):
             taken_back.add(key)
         elif (message := _message_in(raw)) is not None:
-            yield message.get("id") if _role_of(raw) == "assistant" else number, raw, message
+            yield message.get("id") if raw["type"] == "assistant" else number, raw, message
         else:
             log.leave_out(str(raw.get("type")))
 
@@ -141,10 +142,6 @@ def _message_in(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if is_of_client or message.get("model") == "<synthetic>" or any(of.get("kind", "human") != "human" for of in origins):
         return None
     return message
-
-
-def _role_of(raw: Mapping[str, Any]) -> str:
-    return "assistant" if raw["type"] == "assistant" else "user"
 
 
 def _answered(raw: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -311,8 +311,7 @@ def _with_entry(text: str, entry: Entry, name: str) -> str:
     What ended here is said once more only by an entry of a later day, and such an entry is not ended by an earlier end.
     """
     words, struck = _words_of(entry), read_struck(entry.content)
-    parsed = ((line, parse_entry(line.text)) for line in filled(cut(text)))
-    same = [(line, mine) for line, mine in parsed if mine and _words_of(mine) == words]
+    same = [(line, mine) for line in filled(cut(text)) if (mine := parse_entry(line.text)) and _words_of(mine) == words]
     for line, mine in same:
         if struck and not read_struck(mine.content) and not _is_after(mine, struck):
             lines, shown = text.split("\n"), line.text.removesuffix(mine.content) + entry.content

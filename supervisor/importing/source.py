@@ -135,7 +135,7 @@ class Source:
             with self.sparing(name):
                 self._open_archive(path, f"{name}/" if path != self.path else "")
         else:
-            self._members[name] = partial(_opened, path)
+            self._members[name] = lambda: BufferedReader(_Whole(path), 1 << 16)
 
     def _open_archive(self, path: Path, prefix: str) -> None:
         archive = self._archives.enter_context(zipfile.ZipFile(path))
@@ -274,10 +274,6 @@ class Source:
                 builder.event(event, value)
         value = getattr(builder, "value", None)
         return value if isinstance(value, list) else [value]
-
-
-def _opened(path: Path) -> IO[bytes]:
-    return BufferedReader(_Whole(path), 1 << 16)
 
 
 def _of_backup(backup: BackupFile, entry: Entry) -> IO[bytes]:

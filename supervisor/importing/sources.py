@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -142,18 +142,13 @@ class Taking:
 
     def _batches(self, *, at_once: bool) -> Iterator[tuple[Path, list[str]]]:
         for root, files in self._roots.items():
-            batch, size = list[str](), 0
-            for name in sorted(files):
-                waiting = self.state.pending.get(_key(root, name))
-                if waiting is None or not (at_once or self._is_due(*waiting)):
-                    continue
-                size += files[name][1]
-                if batch and (size > _BATCH_BYTES or len(batch) >= _BATCH_FILES):
-                    yield root, batch
-                    batch, size = [], files[name][1]
-                batch.append(name)
-            if batch:
-                yield root, batch
+            waiting = {name: self.state.pending.get(_key(root, name)) for name in sorted(files)}
+            due = [name for name, since in waiting.items() if since and (at_once or self._is_due(*since))]
+            while due:
+                sizes = accumulate(files[name][1] for name in due[:_BATCH_FILES])
+                count = max(1, sum(size <= _BATCH_BYTES for size in sizes))
+                yield root, due[:count]
+                del due[:count]
 
     def _is_due(self, _signature: str, since: datetime, first: datetime) -> bool:
         last, every, zone = wire_time(self.state.taken), self._source.every, self._ws.zone
