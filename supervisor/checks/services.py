@@ -14,7 +14,7 @@ from typing import Final
 
 from ..events import newest_events
 from ..host.last_night import read_last_backup, read_last_fsck
-from ..protocol.connections import CLIENTS, HOOK_LATE, HOOK_UNKNOWN, MEMORY_LATE, parse_connections, read_state
+from ..protocol.connections import CLIENTS, HOOK_LATE, MEMORY_LATE, parse_connections, read_state
 from ..storage.clock import from_wire, to_wire, wire_time
 from ..storage.disk import read_outside
 from ..storage.texts import Text, msgid
@@ -84,11 +84,7 @@ def _is_gone(path: str) -> bool:
 
 
 def clients(look: Look) -> Faults:
-    """
-    Yield the first fault of each connection with a client: its entry is gone, or the hook that it starts is.
-
-    `hooks` tells of a client that has left, when its hook asks.
-    """
+    """Yield the first fault of each connection with a client: its entry is gone, or the hook that it starts is."""
     version = look.ws.files.read_stable(look.ws.paths.connections)
     try:
         connections = parse_connections(version.data) if version else ()
@@ -112,20 +108,22 @@ def clients(look: Look) -> Faults:
 
 
 def hooks(look: Look) -> Faults:
-    """Yield that hooks of clients, or the proxy, were out of time within the last day, or that a client has no hook."""
-    since, late, unknown = to_wire(look.now - _DAY), [], set[str]()
+    """Yield that hooks of clients, or the proxy, were out of time within the last day, or could not do all of their work."""
+    since, late, failed = to_wire(look.now - _DAY), [], []
     for name, at, fields in newest_events(look.ws.paths.log):
         if at < since:
             break
-        client, why = str(fields.get("client", "")), fields.get("why")
-        if name == "hook_failed" and why == HOOK_UNKNOWN:
-            unknown.add(client)
-        elif (name, why) in (("hook_failed", HOOK_LATE), ("proxy_failed", MEMORY_LATE)):
+        client = str(fields.get("client", ""))
+        if (name, fields.get("why")) in (("hook_failed", HOOK_LATE), ("proxy_failed", MEMORY_LATE)):
             late.append((at, client if name == "hook_failed" else Text("the proxy")))
-    if unknown:
+        elif name == "hook_failed":
+            failed.append((at, client))
+    if failed:
         yield odd(
-            "{clients} asked for a hook that recalld does not have: nothing that is said there is kept. Take the plugin or the hooks out of its settings.",
-            clients=", ".join(sorted(unknown)),
+            "the hook of {clients} could not do all of its work in the last day ({count}), last at {time}, and what was said may not be kept: log.jsonl says why (hook_failed). Where recalld has no hook for a client, take it out of the client's settings.",
+            clients=sorted({client for _, client in failed}),
+            count=len(failed),
+            time=look.local_time(from_wire(failed[0][0])),
         )
     if late:
         yield bad(

@@ -72,7 +72,7 @@ TABLE: Final = (
     Check("model", memory.paused, advises=True),
     Check("service", services.units),
     Check("clients", services.clients, slow=True),
-    Check("clients", services.hooks),
+    Check("clients", services.hooks, advises=True),
     Check("sources", services.sources, advises=True),
     Check("supervisor", services.supervisor),
 )

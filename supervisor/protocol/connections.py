@@ -27,7 +27,6 @@ from .settings import made_key, read_duration
 CLIENTS: Final = ("claude-code", "codex")
 #: Why a hook of a client failed, as its event says: its time was up, or there is none for the client; and why the proxy did.
 HOOK_LATE: Final = "it took too long"
-HOOK_UNKNOWN: Final = "the client is unknown"
 MEMORY_LATE: Final = "memory took too long"
 #: A name of a source: it stands behind the source of a long-term line, and is a folder below memory/from/.
 _NAME: Final = r"[^\W_][\w-]{0,39}"

@@ -14,7 +14,6 @@ from shlex import join
 from typing import Any, Final, Literal, TypeAlias
 
 from ...context.render import spoken
-from ...protocol.connections import HOOK_UNKNOWN
 from ...storage.texts import msgid
 
 #: What a settings file is: JSON with properties and items, a table of TOML, or a paragraph in Markdown.
@@ -169,7 +168,7 @@ class Event:
 def read_event(client: str, value: object) -> Event:
     """Return the event of the client; OddEvent for one that can't be used, such as of a newer form."""
     if client not in CLIENTS:
-        raise OddEvent(HOOK_UNKNOWN)
+        raise OddEvent("the client is unknown")
     if not isinstance(value, Mapping):
         raise OddEvent("it is no JSON object")
     name = value.get("hook_event_name")
