@@ -103,7 +103,7 @@ def kinds_of(source: Source, name: str = "") -> dict[Kind, list[str]]:
     if kind and (logs := [member for member in unknown if member.endswith(".jsonl")]):
         files.setdefault(kind, []).extend(logs)  # a log may begin as none has before
         unknown = [member for member in unknown if member not in logs]
-    source.unknown = [member for member in unknown if member.endswith(_ENDS) and not _is_hidden(member)]
+    source.unknown = [member for member in unknown if member.endswith(_ENDS) and "/." not in f"/{member}"]
     if not (files or name):
         with source.sparing(""):
             readers = map(_of_package, metadata.entry_points(group=GROUP))
@@ -117,10 +117,6 @@ def logs_of(kind: Kind, environ: Mapping[str, str]) -> list[Path]:
     home = environ.get("HOME") or Path.home()
     places = (Path(environ.get(variable) or Path(home, folder), inner) for variable, folder, inner in kind.homes)
     return [place for place in places if place.is_dir()]
-
-
-def _is_hidden(member: str) -> bool:
-    return any(part.startswith(".") for part in PurePosixPath(member).parts)
 
 
 def labels() -> list[str]:

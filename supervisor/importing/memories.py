@@ -63,8 +63,8 @@ _DAY: Final = timedelta(days=1)
 
 def notes_of(source: Source) -> list[str]:
     """Return the members that are notes: Markdown in UTF-8, with no part of its path hidden."""
-    parts = {name: PurePosixPath(name).parts for name in sorted(source.names) if name.endswith(".md")}
-    return [name for name, of in parts.items() if not any(part.startswith(".") or is_unfinished(part) for part in of)]
+    names = (name for name in sorted(source.names) if name.endswith(".md") and "/." not in f"/{name}")
+    return [name for name in names if not any(map(is_unfinished, name.split("/")))]
 
 
 def notes_folder(ws: Workspace, source: Source) -> Path:
@@ -218,7 +218,7 @@ def forget_theirs(ws: Workspace, root: Path, name: str, now: datetime, *, yes: b
     else's takes little at a time, however often it is looked at.
     """
     by, most = f"source {name}", _MOST_A_DAY if yes is None else 10**9 if yes else -1
-    with closing(Source(root, [LIST] if root.is_dir() else None)) as source:
+    with closing(Source(root, [LIST])) as source:
         data = source.beside(LIST)
     stones = keep_foreign(ws.files, ws.paths, data) if data else None
     if stones is None or not stones.unfinished():

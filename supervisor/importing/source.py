@@ -95,7 +95,7 @@ class Source:
     """
     What is imported. *names* are its members as paths with `/`: the files below a folder, the members of an archive.
 
-    With *only* the members are those below the folder that it names. A ZIP archive in the folder is opened too. *left_out* says
+    With *only* the members of a folder are those that it names. A ZIP archive in the folder is opened too. *left_out* says
     of each that is no member, or is not read, why: a link, and what is damaged, encrypted, or shrinks more than text does.
     BadRequest if there is nothing.
     """

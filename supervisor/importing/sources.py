@@ -96,7 +96,8 @@ class Taking:
                 stat = os.stat(root / name, follow_symlinks=not name)
                 is_read = modes.S_ISREG(stat.st_mode) and (not (name and self._is_workspace) or is_taken(name))
                 if is_read and stat.st_size > _MOST_BYTES:
-                    self._leave_out(root, name, name, Text("it is larger than 500 MB; `recalld import PATH` reads it"))
+                    why = Text("it is larger than 500 MB; `recalld import PATH` reads it")
+                    self._leave_out(_key(root, name), name or root.name, why)
                 elif is_read:
                     files[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
         return files
@@ -159,11 +160,12 @@ class Taking:
 
     def _read(self, root: Path, names: list[str], control: Control) -> None:
         """Add what is new in the files; those that may not be whole yet wait."""
-        ws, state = self._ws, self.state
-        only = names if root.is_dir() else None
-        settled = {name for name in names if self._now - state.pending[_key(root, name)][1] >= _SETTLED} if only else None
-        with closing(Source(root, only)) as source:
-            work = Import(ws, source, self._now, self._source.kind, settled=settled, is_wanted=self._is_wanted)
+        ws, state, keys = self._ws, self.state, {name: _key(root, name) for name in names}
+        settled = {name for name, key in keys.items() if self._now - state.pending[key][1] >= _SETTLED}
+        with closing(Source(root, names)) as source:
+            work = Import(
+                ws, source, self._now, self._source.kind, settled=settled if root.is_dir() else None, is_wanted=self._is_wanted
+            )
             done = work.add(work.read(), control)
             state.messages += done.added
             state.unread += sum(done.unread.values())
@@ -176,13 +178,12 @@ class Taking:
                 others = Text("one of {count} files that are no log and no export that recalld knows", count=len(strange))
                 source.left_out |= dict.fromkeys(strange[:1], others)
             left = source.left_out | {name: what for name, what in became.items() if isinstance(what, Text)}
-        keys = {_key(root, name) for name in names}
-        state.left = {name: why for name, why in state.left.items() if why.get("key") not in keys}
+        state.left = {name: why for name, why in state.left.items() if why.get("key") not in keys.values()}
         for name, why in left.items():
-            places = (name, *map(str, PurePosixPath(name).parents))  # what is in an archive goes with it
-            self._leave_out(root, next((place for place in places if place in names), names[0]), name, why)
+            places = (name, *map(str, PurePosixPath(name).parents), names[0])  # what is in an archive goes with it
+            self._leave_out(next(keys[place] for place in places if place in keys), name or root.name, why)
         if not control.should_stop():
-            for key in (_key(root, name) for name in {*names} - work.reading.waits):
+            for key in (keys[name] for name in keys.keys() - work.reading.waits):
                 state.done[key] = state.pending.pop(key)[0]
 
     def _is_wanted(self, message: Mapping[str, Any]) -> bool:
@@ -200,11 +201,11 @@ class Taking:
             self.keep()
         return left
 
-    def _leave_out(self, root: Path, file: str, name: str, why: str) -> None:
-        """Name what was left out of a file, until that changes."""
+    def _leave_out(self, key: str, name: str, why: str) -> None:
+        """Name what was left out of the file that has this key, until that changes."""
         if len(self.state.left) < _MOST_NAMED:
             undated = {"undated": True} if why is UNDATED else {}
-            self.state.left[printable_line(name or root.name)] = {**_stored(why), "key": _key(root, file), **undated}
+            self.state.left[printable_line(name)] = {**_stored(why), "key": key, **undated}
 
     def keep(self) -> None:
         """Write down how far the source is read."""
