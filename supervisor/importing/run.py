@@ -260,8 +260,9 @@ class Known:
         """Return the messages that the workspace neither has nor has forgotten."""
         keys = [(raw.get("id", ""), digest_of_text(text_of(raw) or "")) for raw in batch]
         known = self._ws.journal.filed(keys) | self._edited | {entry.key for entry in self._ws.unfiled.messages(self._now)}
-        by_words = {name for stones in self._forgotten for name in stones.ids() if name.startswith(_BY_WORDS)}
-        gone = [key[0] in by_words or self._is_forgotten(raw) for raw, key in zip(batch, keys, strict=True)]
+        ids = frozenset[str]().union(*(stones.ids() for stones in self._forgotten))
+        known |= {key for key in keys if key[0] in ids and key[0].startswith(_BY_WORDS)}
+        gone = [key[0] in ids if key in known else self._is_forgotten(raw) for raw, key in zip(batch, keys, strict=True)]
         self.forgotten += sum(gone)
         left = (raw for raw, key, is_gone in zip(batch, keys, gone, strict=True) if not is_gone and key not in known)
         return [raw for raw in left if not self._is_recorded(raw)]
