@@ -9,9 +9,10 @@ there changes anything here: a line or note that is gone there stays.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -36,7 +37,7 @@ from ..storage.files import digest_of
 from ..storage.texts import Text
 from ..text.foreign_text import decoded
 from ..workspace import Workspace
-from .source import Source, entries
+from .source import Source, names_below
 from .talk import Reading, Talk
 
 #: Bytes of a note that is searched (docs/reference/protocol.md, 10.7).
@@ -126,11 +127,9 @@ def _write_notes(
 # ── the messages of a workspace ──────────────────────────────────────────────
 
 
-def files_of(root: Path) -> Iterator[str]:
-    """Yield the paths of what may be taken of the workspace there, one after another, whether they are there or not."""
-    yield from (LIST, "history.json", *LONG_TERM[:2])
-    inside = entries(root / "memory", lambda entry: not entry.name.startswith("."))
-    yield from (os.path.relpath(entry.path, root) for entry in inside)
+def files_of(root: Path) -> Iterable[str]:
+    """Return the paths of what may be taken of the workspace there, one after another, whether they are there or not."""
+    return chain((LIST, "history.json", *LONG_TERM[:2]), names_below(root, root / "memory"))
 
 
 def is_taken(name: str) -> bool:
@@ -288,8 +287,7 @@ def _take_lines(ws: Workspace, name: str, text: str, now: datetime, known: set[s
         after = before
         for entry in new:
             changed = _with_entry(after, entry, name)
-            added = {*cut(changed)} - {*cut(after)}
-            if added and not any(stone.has_line(line) for stone in stones for line in added):
+            if not any(stone.has_line(line) for stone in stones for line in {*cut(changed)} - {*cut(after)}):
                 after = changed
         return after
 

@@ -64,17 +64,16 @@ class NotImported(BadFile):
     english = msgid("{path} can't be imported: {why}; nothing was added.")
 
 
-def entries(folder: Path, enters: Callable[[os.DirEntry[str]], bool] = bool) -> Iterator[os.DirEntry[str]]:
-    """Yield what is below the folder, one after another however much it is: files, links, and the folders that it *enters*."""
+def names_below(root: Path, folder: Path, *, has_hidden: bool = False) -> Iterator[str]:
+    """Yield what is below the folder by its path from *root*, one after another however much it is: files, links, folders."""
     folders = [os.fspath(folder)]
     while folders:
         with suppress(OSError), os.scandir(folders.pop()) as inside:
             for entry in inside:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if is_folder and not enters(entry):
-                    continue
-                folders += [entry.path] if is_folder else []
-                yield entry
+                if has_hidden or not (is_folder and entry.name.startswith(".")):
+                    folders += [entry.path] if is_folder else []
+                    yield os.path.relpath(entry.path, root)
 
 
 class _Whole(FileIO):
@@ -110,8 +109,7 @@ class Source:
         self._archives = ExitStack()
         self._first: dict[str, dict[str, Any]] = {}
         if path.is_dir():
-            inside = (os.path.relpath(entry.path, path) for entry in entries(path)) if only is None else only
-            for name in sorted(inside):
+            for name in sorted(names_below(path, path, has_hidden=True) if only is None else only):
                 if not (path / name).is_symlink():
                     self._add(path / name, name)
                 elif not is_below(path / name, path):  # else what it leads to is a member itself

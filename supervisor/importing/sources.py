@@ -10,7 +10,7 @@ import json
 import os
 import stat as modes
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
@@ -31,7 +31,7 @@ from ..workspace import Workspace
 from .kinds import CLIENTS, UNDATED, WORKSPACE, logs_of
 from .memories import copy_notes, files_of, forget_theirs, is_taken, take_texts
 from .run import Import
-from .source import Source, entries
+from .source import Source, names_below
 
 #: How long a file has not changed before it is read, and before one is that may have been cut off.
 _QUIET: Final = timedelta(minutes=10)
@@ -88,7 +88,8 @@ class Taking:
         if any(map(root.samefile, (here, *here.parents))) or any(map(here.samefile, root.resolve().parents)):
             raise ValueError(Text("{path} is this workspace, or a folder around it or in it", path=root))
         files: dict[str, tuple[str, int]] = {}
-        for n, name in enumerate(self._names(root)):
+        names = files_of(root) if self._is_workspace else names_below(root, root)
+        for n, name in enumerate(names if root.is_dir() else [""]):
             if n >= _MOST_ENTRIES:
                 why = Text("{path} has more than {count} files; give a folder of its own", path=root, count=_MOST_ENTRIES)
                 raise ValueError(why)
@@ -101,12 +102,6 @@ class Taking:
                 elif is_read:
                     files[name] = (f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}", stat.st_size)
         return files
-
-    def _names(self, root: Path) -> Iterable[str]:
-        if not root.is_dir():
-            return [""]
-        inside = entries(root, lambda entry: not entry.name.startswith("."))
-        return files_of(root) if self._is_workspace else (os.path.relpath(entry.path, root) for entry in inside)
 
     def _note_changes(self) -> None:
         state, now = self.state, self._now
