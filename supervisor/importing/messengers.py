@@ -16,7 +16,7 @@ from typing import Any, Final
 from ..storage.texts import Text
 from ..text.lazy_re import lazy_re
 from .source import NotImported, Source
-from .talk import SOMEONE, Reading, Talk
+from .talk import SOMEONE, Reading, Talk, objects_in
 
 #: What Telegram's export of all chats has, besides "about".
 _TELEGRAM_ALL: Final = ("chats", "left_chats", "personal_information", "contacts")
@@ -61,8 +61,7 @@ def is_telegram(source: Source, name: str) -> bool:
     """True if a file is Telegram's export of a chat, or of all: these come behind what may be a long list of contacts."""
     first = source.first(name)
     if {"messages", "type", "id"} <= first.keys():  # a conversation with a model may have these, too: its messages have a role
-        messages = first["messages"]
-        return not (isinstance(messages, list) and messages and isinstance(messages[0], dict) and "role" in messages[0])
+        return "role" not in next(objects_in(first["messages"]), {})
     return "about" in first and not first.keys().isdisjoint(_TELEGRAM_ALL)
 
 

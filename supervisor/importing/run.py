@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
@@ -247,7 +247,7 @@ class Known:
         self._ws, self._now, self._ids, self._placed = ws, now, ids, placed
         #: How many messages it did not have because they were forgotten.
         self.forgotten = 0
-        self._recorded: dict[str, Counter[tuple[str, ...]]] = {}
+        self._marks = cache(self._marks_of)
         self._forgotten = (ws.journal.tombstones, *foreign_lists(ws.files, ws.paths))
 
     @cached_property
@@ -289,16 +289,15 @@ class Known:
         self._marks(session)[words] -= 1
         return self._marks(session)[words] >= 0
 
-    def _marks(self, session: str) -> Counter[tuple[str, ...]]:
+    def _marks_of(self, session: str) -> Counter[tuple[str, ...]]:
         """Return how often each was said in a session under other ids: by role and words, and by these and a time."""
-        if session not in self._recorded:
-            marks = self._recorded[session] = Counter()
-            for block in self._ws.session_talk.messages(session, self._now):
-                if (block.revision_of or block.id) not in self._ids:
-                    words = (block.role, digest_of_text(one_line(block.text)))
-                    times = {block.created_at, *(read_instant(block.fields.get(name), self._ws.zone) for name in TIMES)}
-                    marks.update([words, *((*words, to_wire(t)) for t in times if t)])
-        return self._recorded[session]
+        marks = Counter[tuple[str, ...]]()
+        for block in self._ws.session_talk.messages(session, self._now):
+            if (block.revision_of or block.id) not in self._ids:
+                words = (block.role, digest_of_text(one_line(block.text)))
+                times = {block.created_at, *(read_instant(block.fields.get(name), self._ws.zone) for name in TIMES)}
+                marks.update([words, *((*words, to_wire(t)) for t in times if t)])
+        return marks
 
 
 def _parts_of(message: dict[str, Any]) -> tuple[str, tuple[str, ...], str, str, str, bytes]:
