@@ -44,7 +44,7 @@ ROOMS: Final = (
     ),
     Room("supervisor/host", most=2_188, goal=2_200),
     Room("supervisor/checks", most=2_096, goal=2_100),
-    Room("supervisor/importing", most=2_125, goal=1_400),
+    Room("supervisor/importing", most=2_123, goal=1_400),
     Room("supervisor/operations", most=1_788, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_599, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_936, goal=2_000),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_781, goal=48_000)
+ALL: Final = Room("all", most=49_779, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
 OF_TESTS: Final = Room("tests", most=47_995, goal=48_000)
 
