@@ -145,7 +145,8 @@ def wanted(ws: Workspace, by: By, value: str, now: datetime) -> Wanted:
                 total=len(places),
             ),
         )
-    sought = plain(value)
+    ids, sought = {key[0] for key in chosen if key[0]}, plain(value)
+    chosen |= {key: place for key, place in places.items() if key[0] in ids}  # other versions of what has the text
     also = [line for line in every_line(ws) if sought in plain(line.text)]
     return Wanted(chosen, _with_made_lines(ws, chosen, also), _copies_with(ws, sought, chosen))
 

@@ -130,13 +130,15 @@ def test_what_was_deleted_by_hand_stays_away_when_its_file_is_forgotten(world: W
     assert (world.fsck().removed_ids, world.fsck().is_sound) == (["m-alone-00001"], True)
 
 
-def test_forget_takes_a_later_text_of_a_message_by_its_own_id(world: World) -> None:
-    world.write([*world.history()[:-1], {**world.history()[-1], "text": "改口：暗号是别的"}])
+def test_forget_takes_a_later_text_by_its_own_id_and_all_by_words_in_one(world: World) -> None:
+    last = world.history()[-1]
+    world.write([*world.history()[:-1], {**last, "text": "改口：暗号是别的"}])
     world.settle()
     revision = next(
         block.id for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name) if block.revision_of
     )
     assert [one.text for one in forget(world, "message", revision, yes=False).messages] == ["改口：暗号是别的"]
+    assert {one.text for one in forget(world, "match", "改口", yes=False).messages} == {"改口：暗号是别的", last["text"]}
 
 
 def test_forgotten_words_leave_a_backup_that_is_restored(world: World, tmp_path: Path) -> None:
