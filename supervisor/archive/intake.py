@@ -280,9 +280,10 @@ def _quarantine_invalid(history: History, quarantine: Quarantine, events: Events
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:
-    """Keep a copy of a history.json that can't be read, once per content; return whether there is one, or no file at all."""
+    """Keep a copy of a history.json that can't be read, once per content; return whether there is one, or nothing to keep."""
     version = history.version()
-    return version is None or quarantine.keep("history.json", version.data) != "full"
+    is_kept = version is None or quarantine.keep("history.json", version.data) != "full"
+    return is_kept or not (version and version.data.strip(b"\0 \t\r\n"))  # a power cut leaves zeros
 
 
 def restore_history(ws: Stores, now: datetime) -> int:

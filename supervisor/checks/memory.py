@@ -197,7 +197,7 @@ def quarantine(look: Look) -> Faults:
     kinds = Counter(name.rpartition(".")[0] for name in look.ws.files.disk.names(look.ws.paths.quarantine))
     kept = max(kinds.values(), default=0)  # each kind has a room of its own
     if kept >= look.ws.config.care.quarantine_limit:
-        yield odd(
+        yield (bad if look.no_history else odd)(
             "quarantine is full (files: {count}), and no more damaged files are kept; look at them and delete what you do not need, `ls .recalld/quarantine` in the workspace lists them.",
             count=kept,
         )

@@ -138,10 +138,17 @@ def restore(memory: Visible) -> RestoreAnswer:
 
 def _refuse_unreadable(ws: Workspace) -> None:
     """Refuse a history.json of which nothing could be restored: it lies there as it was."""
+    from ..archive.intake import keep_damaged
+
     try:
         ws.history.read()
     except BadFile as error:
-        raise BadFile(error.path, error.why, Text("nothing was restored; correct it, or move it away")) from None
+        mend = Text("nothing was restored; correct it, or move it away")
+        if not keep_damaged(ws.history, ws.quarantine):
+            mend = Text(
+                "nothing was restored, since .recalld/quarantine is full; delete there what you do not need, and try again"
+            )
+        raise BadFile(error.path, error.why, mend) from None
 
 
 @operation("archive", owner=True, within_s=600.0)

@@ -138,8 +138,8 @@ def test_hook_of_an_odd_event_prints_nothing_and_writes_one_event(world, client,
 
 
 def test_hook_of_too_large_an_event_says_how_much_is_read(world):
-    assert answer(world.ws, {"client": "codex", "event": None, "size": (4 << 20) + 1}, world.clock, keep_fresh=True) == ""
-    assert [one["why"] for one in world.events.of("hook_failed")] == ["it is larger than 4 MiB"]
+    assert answer(world.ws, {"client": "codex", "event": None, "size": (16 << 20) + 1}, world.clock, keep_fresh=True) == ""
+    assert [one["why"] for one in world.events.of("hook_failed")] == ["it is larger than 16 MiB"]
 
 
 def test_client_of_is_the_word_after_hook():

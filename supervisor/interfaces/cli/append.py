@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from ...storage.clock import fixed_clock, utc_now, why_not_said_at
 from ...storage.errors import BadConfig, BadFile, BadRequest, StorageError
 from ...storage.texts import Text
+from ...text.foreign_text import printable_line
 from ..output import as_json
 from .call import Call, refuse_plain_folder, unprinted
 from .parser import CHATS, Option, command
@@ -92,7 +93,7 @@ def _acknowledge(call: Call, ids: list[str]) -> int:
         return call.say(Text("standard output is closed: the ids of what was added can't be printed."), StorageError.exit_code)
     try:
         for identity in ids:
-            call.show(as_json({"id": identity}) if call.json else identity)
+            call.show(as_json({"id": identity}) if call.json else printable_line(identity))
         sys.stdout.flush()
     except OSError as error:
         return unprinted(call, error) or StorageError.exit_code

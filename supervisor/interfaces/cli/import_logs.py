@@ -27,7 +27,7 @@ _STOPPED = 130
 #: What of an import is said in sentences, and not as a row.
 _SAID: Final = ("forgotten", "leftOut", "unknown", "tooLarge", "people", "me", "unread", "daysOfCalls")
 #: What the rows of a source are called, where the words of its keys mean something else in other answers.
-_OF_SOURCE: Final = {"pending": "filesThatWaitForTenQuietMinutes", "waits": "forgottenThereAlone"}
+_OF_SOURCE: Final = {"pending": "filesThatWaitUntilTheyAreQuiet", "waits": "forgottenThereAlone"}
 
 
 @command("import")

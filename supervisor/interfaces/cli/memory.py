@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ...storage.errors import BadRequest
 from ...storage.texts import Text, msgid
-from ...text.foreign_text import shortened
+from ...text.foreign_text import printable_line, shortened
 from ..output import by_name, wire, word
 from .call import Call
 from .parser import READ, Argument, Option, command
@@ -170,8 +170,7 @@ def _shown(call: Call, shown: Forgotten, by: str, value: str) -> list[str]:
         return [none, *left]
     lines: list[str] = [Text("to be forgotten: {amounts}", amounts=shown.amounts)]
     items = ((item.ref, item.day, call.render(word(item.role)), item.text) for item in (*shown.messages, *shown.lines))
-    lines += ["  " + "  ".join(filter(None, item)) for item in items]
-    lines += [f"  {name}" for name in shown.files]
+    lines += [f"  {printable_line(row)}" for row in (*("  ".join(filter(None, item)) for item in items), *shown.files)]
     lines += ["", *(f"- {call.render(spot.sentence)}" for spot in shown.places)]
     lines += ["", *left] if left else []
     return [*lines, "", Text("What recalld can't reach:"), *(f"- {call.render(place)}" for place in shown.outside)]

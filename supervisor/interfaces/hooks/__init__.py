@@ -3,4 +3,4 @@
 from typing import Final
 
 #: The most bytes of an event; an answer has some thousand.
-MAX_EVENT: Final = 4 << 20
+MAX_EVENT: Final = 16 << 20

@@ -104,7 +104,7 @@ def _answer(root: str, client: str, turn: dict[str, Any]) -> str:
         return ""
     data, event = sys.stdin.buffer.read(MAX_EVENT + 1), None  # who answers reports what is none
     with suppress(ValueError, RecursionError):
-        event = json.loads(data) if len(data) <= MAX_EVENT else None
+        event = json.loads(data.decode("utf-8-sig", "replace")) if len(data) <= MAX_EVENT else None
     worktree = project_of(event, os.environ)
     turn |= {"client": client, "event": event, "at": time.time(), "size": len(data)}
     turn |= {"project": repository_of(worktree), "worktree": worktree}
