@@ -30,7 +30,7 @@ ROOMS: Final = (
     Room("supervisor/text", most=2_296, goal=2_300),
     Room("supervisor/storage", most=2_104, goal=1_900),
     Room("supervisor/protocol", most=4_456, goal=4_100),
-    Room("supervisor/archive", most=3_879, goal=3_900),
+    Room("supervisor/archive", most=3_880, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_832, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_402, goal=8_000),
@@ -39,13 +39,13 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_169,
+        most=1_170,
         goal=950,
     ),
     Room("supervisor/host", most=2_188, goal=2_200),
     Room("supervisor/checks", most=2_096, goal=2_100),
     Room("supervisor/importing", most=2_123, goal=1_400),
-    Room("supervisor/operations", most=1_788, goal=1_800),
+    Room("supervisor/operations", most=1_795, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_599, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_936, goal=2_000),
     Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_947, goal=1_900),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_779, goal=48_000)
+ALL: Final = Room("all", most=49_788, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
-OF_TESTS: Final = Room("tests", most=47_995, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_997, goal=48_000)
 
 
 def _lines(path: Path) -> int:
