@@ -1,5 +1,5 @@
 """
-The kind of a request by its form: about what somebody said, or what is to be done; and the tense of a text.
+The kind of a request by its form: chatter, or about what somebody said; and the tense of a text.
 
 The rules are closed lists of everyday phrases in Chinese and English; the subject of a request plays no part.
 Source: docs/explanation/recall.md, the gate.
@@ -10,9 +10,25 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Final
 
+from ..text.language import is_small_talk
 from ..text.lazy_re import lazy_re
+from ..text.tokenizer import tokens
+from ..text.word_frequency import rarity_of
 from .calendar import Days
 
+#: The forms of a question, and of an exclamation.
+_QUESTION: Final = lazy_re(
+    r"[?？]|\b(?:what(?! an?\b)|when|where|who|whom|whose|which|why|how)\b|什么|[哪谁几怎咋啥吗呢]|多[少大久长远高重]|为何",
+    re.IGNORECASE,
+)
+_EXCLAIMS: Final = lazy_re(
+    r"^\W*(?:I'm|I am|it's|it is|that's|what an?|just|so|such|can't believe|finally|well|oh|wow|omg|ugh|yeah|honestly)\b|!\s*$"
+    r"|(?:[啊呀哦啦哇呐嘛]|了)[!！。~～…\s]*$|^(?:唉|哎|哇|终于|又|太|真是?|今天好|好[累困热冷饿烦])",
+    re.IGNORECASE,
+)
+#: A clause with the mark that ends it, and the rarity from which a word says what a text is about.
+_CLAUSE: Final = lazy_re(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
+_TELLING: Final = 0.65
 _THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教(?![堂室授育练])|提供|回答|劝|讲过|(?<![小听])说(?!明|法)"
 #: The same as verbs of English, after "did you", and as they stand after "you".
 _DID: Final = "recommend|suggest|tell|say|mention|advise|give|offer|propose|think|explain|warn|write|draft|list|fix|work out"
@@ -34,6 +50,23 @@ _I: Final = lazy_re(
     rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|told|suggest|said)\w*",
     re.IGNORECASE,
 )
+
+
+def is_chatter(question: str) -> bool:
+    """
+    Return whether the text asks nothing: it has only everyday words, and a courtesy or an exclamation.
+
+    >>> [is_chatter(text) for text in ("thanks, that's all for now", "今天好累啊", "what a long day")]
+    [True, True, True]
+    >>> [is_chatter(text) for text in ("thanks! where do I live?", "煤球好累啊", "long day", "我妈多大了")]
+    [False, False, False, False]
+    """
+    clauses = [clause for clause in _CLAUSE.findall(question) if clause.strip()]
+    rest = [clause for clause in clauses if not is_small_talk(clause)]
+    if any(rarity_of(word) >= _TELLING for clause in rest for word in tokens(clause)):
+        return False
+    asks = any(_QUESTION.search(clause) for clause in rest)
+    return not asks and (len(rest) < len(clauses) or bool(_EXCLAIMS.search(question)))
 
 
 def role_asked_for(asking: str) -> str:

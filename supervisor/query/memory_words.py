@@ -30,7 +30,7 @@ from ..text.language import CHINESE, HAN
 from ..text.lazy_re import lazy_re
 from ..text.tokenizer import latin_words, stem, stems, tokens
 from ..text.word_frequency import line_of, rarity_of
-from .parse import LIGHT_VERBS, NAMED, REQUEST_WEIGHT, Query
+from .parse import NAMED, REQUEST_WEIGHT, Query
 
 #: The number of letters of a word that may have a typo, and in how many words of a question typos are looked for: each takes
 #: some 500 lookups.
@@ -157,7 +157,7 @@ def with_related_words(query: Query, frequency: Callable[[str], int]) -> Query:
         worths = {other: WORTH * alike if alike else SAME for other, alike in near.items() if other not in query.words}
         if n >= _MOST_ASKED or word in names:
             worths = {other: worth for other, worth in worths.items() if worth == SAME}
-        known = [other for other in worths if other not in LIGHT_VERBS and frequency(other)]
+        known = [other for other in worths if frequency(other)]
         known = sorted(known, key=lambda other: -worths[other])[:_MOST_RELATED]
         related |= {word: {other: worths[other] for other in known}} if known else {}
     return replace(query, related=related)

@@ -19,7 +19,7 @@ from ..text.tokenizer import spelled, tokens
 from ..text.word_frequency import rarity_of
 from .calendar import Days, day_tokens, occasions
 from .dates import Span, days_meant, due_days, plain, spans
-from .intent import OVER, TENSE_WORDS, role_asked_for, without_asking
+from .intent import OVER, TENSE_WORDS, is_chatter, role_asked_for, without_asking
 
 #: The weight of a word that only asks (when, said), or only names a day.
 REQUEST_WEIGHT: Final = 0.1
@@ -125,7 +125,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     Return what *question* asks for; *recent* are the texts before it, oldest first.
 
     Of more than *most* words (0: no limit) the rarest are kept. A greeting or thanks asks for nothing, unless it is no input
-    but typed in order to search.
+    but typed in order to search, nor does chatter that names no day but today.
     """
     question = question[:MOST_CHARS]
     if is_input and is_small_talk(question):
@@ -133,10 +133,13 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     asking, others = _parts(plain(question))
     text = " ".join(asking)
     days, sentences, day_words, occasion_words = _days_and_words(asking, today)
+    is_today = {*days} == {Days(today, today)}
+    if is_input and is_chatter(question) and not occasion_words and (is_today or not days):
+        return Query({})
     least = REQUEST_WEIGHT if days else 0.0  # 号 and 30 are in messages of other days
     words = {word: max(each.get(word, 0.0) for each in sentences) for each in sentences for word in each if each[word] > least}
     only_days = bool(days) and not words
-    if only_days and {*days} == {Days(today, today)} and _WHICH.search(text):  # 今天几号
+    if only_days and is_today and _WHICH.search(text):  # 今天几号
         return Query({})
     for sentence in others:
         words |= {word: _OTHER_WEIGHT for word in tokens(sentence) if word not in words}
@@ -235,14 +238,6 @@ def _telling(recent: Sequence[str]) -> list[str]:
 
 #: The share of its weight that an everyday word of the language loses.
 _EVERYDAY_LOSS: Final = 0.5
-#: Verbs that say little in a question ("where do we go"), as stems and as they are; and what is left of their weight.
-LIGHT_VERBS: Final = frozenset(
-    (
-        *("go", "goe", "went", "gone", "get", "got", "come", "came", "take", "took", "taken", "make", "made"),
-        *("put", "do", "done", "give", "gave", "去", "来", "弄", "搞", "做", "有"),
-    )
-)
-_LIGHT_LEFT: Final = 0.2
 
 #: The most words that are named, the rarest, and the most characters of one.
 _MOST_NAMED: Final = 3
@@ -253,11 +248,8 @@ _SHARE_NAMED: Final = 0.8
 
 def weighed(query: Query) -> dict[str, float]:
     """Return the words of the question with their weights where passages are compared."""
-
-    def left(word: str) -> float:
-        return _LIGHT_LEFT if word in LIGHT_VERBS else 1 - _EVERYDAY_LOSS * (1 - query.rarity.get(word, 1.0))
-
-    return {word: counts * left(word) for word, counts in query.words.items()}
+    left = {word: 1 - _EVERYDAY_LOSS * (1 - query.rarity.get(word, 1.0)) for word in query.words}
+    return {word: counts * left[word] for word, counts in query.words.items()}
 
 
 def subject_of(query: Query) -> tuple[str, ...]:

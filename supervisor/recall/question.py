@@ -7,14 +7,16 @@ score. Pure.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
 from ..index.hit import Edge
+from ..text.lazy_re import lines_of
 from .vectors import Array, Table
 
 #: How many vectors are compared in full, of those that their codes find, and how many passages may be found by meaning alone.
@@ -35,31 +37,11 @@ _TAKEN: Final = 0.8
 _SHORTEST: Final = 0.001
 #: The name of the vector that says whether the model behind a name is still the same: it is no passage's.
 PROBE_UNIT: Final = 0
-#: Questions for the first or the last talk, and what asks for nothing; and how near to one of its kind an input is that means
-#: the same: a part of the way from the middle of memory to the one that is nearest to each (docs/explanation/recall-tried.md,
-#: "The first and the last talk").
-TALKS: Final[tuple[tuple[Edge | None, str], ...]] = (
-    ("last", "What did we talk about last time?"),
-    ("last", "Where did we leave off?"),
-    ("last", "What was our last conversation about?"),
-    ("last", "What was the last thing I told you?"),
-    ("last", "上次我们聊到哪儿了？"),
-    ("last", "我们最近一次聊了什么？"),
-    ("last", "上一次对话说了什么？"),
-    ("first", "What did we talk about in our first conversation?"),
-    ("first", "What was the first thing I ever told you?"),
-    ("first", "我们第一次聊天聊了什么？"),
-    ("first", "我最早跟你说的是什么？"),
-    *(
-        (None, text)
-        for text in ("How are you?", "Good morning!", "Good night.", "Bye!", "Thank you very much!", "You're great.")
-    ),
-    *((None, text) for text in ("OK, sounds good.", "Never mind.", "Are you there?", "Ha ha, very funny.")),
-    *((None, text) for text in ("Sorry, that was a mistake.", "Wait a moment, please.", "对不起，发错了。", "请等一下。")),
-    *((None, text) for text in ("你好吗？", "早上好！", "晚安。", "再见，拜拜。", "非常感谢！", "你真厉害。")),
-    *((None, text) for text in ("好的，没问题。", "算了，没事了。", "你在吗？", "哈哈，太好笑了。")),
-)
+#: Questions for the first or the last talk, and what asks for nothing ("none"); how near to one of its kind an input is that
+#: means the same: a part of the way from the middle of memory to the one that is nearest to each; and of small talk.
+TALKS: Final = tuple(tuple(line.split("\t")) for line in lines_of(Path(__file__).with_name("talks.tsv")))
 _SAME_QUESTION: Final = 0.85
+_SMALL_TALK: Final = 0.9
 #: How much nearer the one end has to be than the other, so that it is not both: 上次 and 第一次 are near to each other for USE.
 _EITHER: Final = 0.1
 #: How many vectors say where that middle is.
@@ -138,24 +120,25 @@ class Question:
     @cached_property
     def talk(self) -> Sequence[Edge]:
         """Which end of memory it asks for, if it means the same as one of `TALKS`."""
-        near = {edge: near for edge, near in self._nearness(lambda edge: edge is not None).items() if edge}
-        best = max(near.values(), default=0.0)
+        near: dict[Edge, float] = {"first": 0.0, "last": 0.0}
+        for edge, nearness in self._nearness({*near}):
+            near[edge] = max(near[edge], nearness)
+        best = max(near.values())
         ends = sorted((edge for edge in near if near[edge] > best - _EITHER), key=lambda edge: -near[edge])
         return ends if best >= _SAME_QUESTION else ()
 
     @cached_property
     def is_small_talk(self) -> bool:
         """True if it means the same as what asks for nothing."""
-        return self._nearness(lambda edge: edge is None).get(None, 0.0) >= _SAME_QUESTION
+        return any(nearness >= _SMALL_TALK for _, nearness in self._nearness({"none"}))
 
-    def _nearness(self, has: Callable[[Edge | None], bool]) -> dict[Edge | None, float]:
-        """Return how near it comes to the `TALKS` of each kind that counts: 1.0 is as near as they are to each other."""
-        near: dict[Edge | None, float] = {}
-        rows = [n for n, (edge, _) in enumerate(TALKS) if has(edge)]
-        if self.talks is not None:
-            talks, sample = self.talks[rows], self.table.vectors(self.table.places[:: max(1, len(self.table.places) // _FEW)])
-            middle = float((sample @ talks.T).mean())
-            alike = np.sort(talks @ talks.T, axis=1)[:, -2].mean()  # the last is each with itself
-            for n, cosine in zip(rows, talks @ self.vector, strict=True):
-                near[TALKS[n][0]] = max(near.get(TALKS[n][0], 0.0), float((cosine - middle) / (alike - middle)))
-        return near
+    def _nearness(self, kinds: Collection[str]) -> Iterator[tuple[Any, float]]:
+        """Yield how near it comes to each of the `TALKS` of these kinds: 1.0 is as near as they are to each other."""
+        rows = [n for n, (kind, _) in enumerate(TALKS) if kind in kinds]
+        if self.talks is None:
+            return
+        talks, sample = self.talks[rows], self.table.vectors(self.table.places[:: max(1, len(self.table.places) // _FEW)])
+        middle = float((sample @ talks.T).mean())
+        alike = np.sort(talks @ talks.T, axis=1)[:, -2].mean()  # the last is each with itself
+        for n, cosine in zip(rows, talks @ self.vector, strict=True):
+            yield TALKS[n][0], float((cosine - middle) / (alike - middle))

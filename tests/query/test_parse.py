@@ -180,9 +180,8 @@ def test_related_words_finds_every_line_of_its_table(table):
 
 
 @pytest.mark.parametrize(
-    ("question", "light", "everyday", "rare"),
-    [("did Oskar go by train", "go", "train", "oskar"), ("谁弄丢了露营的伞", "弄", "伞", "露营")],
+    ("question", "everyday", "rare"), [("did Oskar go by train", "train", "oskar"), ("谁弄丢了露营的伞", "伞", "露营")]
 )
-def test_light_verb_weighs_less_than_an_everyday_word(question, light, everyday, rare):
+def test_an_everyday_word_weighs_less_than_a_rare_one_and_half_at_least(question, everyday, rare):
     found = weighed(parse_query(question, date(2026, 1, 31)))
-    assert found[light] == 0.2 < 0.5 <= found[everyday] < found[rare]
+    assert 0.5 <= found[everyday] < found[rare] <= 1.0

@@ -69,7 +69,6 @@ def talk(tmp_path, monkeypatch):
     for name in [name for name in vars(ranking) if name.endswith(("_WORTH", "_LOSS"))]:
         monkeypatch.setattr(ranking, name, 0.0)
     monkeypatch.setattr(parse, "_EVERYDAY_LOSS", 0.0)
-    monkeypatch.setattr(parse, "_LIGHT_LEFT", 1.0)
     monkeypatch.setattr(memory_words, "WORTH", 0.0)
     monkeypatch.setattr(documents, "days_about", lambda text, day: [])
     monkeypatch.setattr(view, "newest_first", lambda _query, found, *_more: found)
