@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_880, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_832, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_402, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_410, goal=8_000),
     Room("supervisor/longterm", most=987, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_387, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
@@ -58,9 +58,9 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_788, goal=48_000)
+ALL: Final = Room("all", most=49_796, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
-OF_TESTS: Final = Room("tests", most=47_997, goal=48_000)
+OF_TESTS: Final = Room("tests", most=47_995, goal=48_000)
 
 
 def _lines(path: Path) -> int:
