@@ -304,7 +304,12 @@ MUTANTS = (
         people.DatedEdited,
         "is old and no summary names it",
         edit(schedule, "covered", "file.source in named", "file.name in {source.name for source in named}"),
-        edit(schedule, "covers", "file.source in", "file.name in {one.name for one in summary.sources} or file.source in"),
+        edit(
+            schedule,
+            "covers",
+            "set(summary.sources).issuperset(file.source",
+            "{x.name for x in summary.sources}.issuperset(file.name",
+        ),
     ),
     mutant(
         "a month hides what it does not name",
