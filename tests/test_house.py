@@ -60,7 +60,7 @@ ROOMS: Final = (
 #: All rooms together, lines and modules, and the lines of the tests.
 ALL: Final = Room("all", most=49_796, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
-OF_TESTS: Final = Room("tests", most=47_995, goal=48_000)
+OF_TESTS: Final = Room("tests", most=48_000, goal=48_000)
 
 
 def _lines(path: Path) -> int:
