@@ -169,7 +169,7 @@ class Writing:
     def _room(self, name: str, language: Language, so_far: str) -> int:
         """Return the tokens for material: a share of the context, less if template, summary so far and answer need room."""
         values = _values("2026-01-28", quote("", language), quote(so_far, language))
-        frame = self.calls.tokens(text_of(self._template(name, language).turns(**values)))
+        frame = estimate_tokens(text_of(self._template(name, language).turns(**values)))
         left = self.calls.context - SERVER_TOKENS - frame - self.calls.reserve
         return min(int(self.calls.context * MATERIAL_SHARE), left)
 
@@ -242,7 +242,7 @@ class Calls:
 
     def complete(self, prompt: Prompt, most: int = THOUGHT_MAX) -> str:
         """Return the model's answer of at most *most* tokens, one call of the day; or ProviderError, Cancelled, NoCall."""
-        left = self.context - SERVER_TOKENS - self.tokens(text_of(prompt)) * (100 + _ESTIMATE_ERROR) // 100
+        left = self.context - SERVER_TOKENS - estimate_tokens(text_of(prompt)) * (100 + _ESTIMATE_ERROR) // 100
         longest = max(self.reserve, min(left, most))
         try:
             done = self.model.complete(prompt, max_tokens=longest, calling=self._begin, cancelled=self.cancelled)
@@ -262,10 +262,6 @@ class Calls:
     def reserve(self) -> int:
         """The tokens that an answer may need."""
         return min(_ANSWER_MAX, self.context // _ANSWER_PART)
-
-    def tokens(self, text: str) -> int:
-        """Return about how many tokens the text has."""
-        return estimate_tokens(text)
 
     def _begin(self) -> None:
         """Log the call before it is made; NoCall when the day's calls are spent, unless a person asked for it."""

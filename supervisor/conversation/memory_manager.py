@@ -93,7 +93,8 @@ class MemoryManager:
         raw = dict(message)
         with self._lock:
             self._refresh()
-            prompts, question = self._prompts(), self._last_question()
+            prompts, waiting = self._prompts(), map(self._as_read, reversed(self._messages()))
+            question = next((message for message in waiting if message.is_question), None)
             if read.role != "system":
                 question = read if read.is_question else question
             elif not read.text or read.text in prompts:
@@ -272,10 +273,6 @@ class MemoryManager:
 
     def _prompts(self) -> list[str]:
         return [self._as_read(raw).text for raw in self._buffer if raw.get("role") == "system"]
-
-    def _last_question(self) -> Said | None:
-        questions = (self._as_read(raw) for raw in reversed(self._messages()))
-        return next((message for message in questions if message.is_question), None)
 
     def _conversation(self) -> Conversation:
         messages = tuple(map(self._as_read, self._messages()))

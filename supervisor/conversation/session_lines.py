@@ -303,7 +303,9 @@ class SessionLines:
                     text = write(self._shown([block for block in left if is_spoken(block)]))
                 except NoSummary as error:
                     if error.reason not in _NOT_ASKED:
-                        self._note_failure(session, progress, error, now)
+                        failure = progress.failure.again(now)
+                        self._files.keep(session, replace(progress, failure=failure))
+                        self._events.emit("conversation_failed", reason=error.reason, attempts=failure.attempts)
                     return None
                 return self._write(session, progress, Intent("overflow", source, text, part.past(left)), len(left), now)
         except Busy:
@@ -349,11 +351,6 @@ class SessionLines:
         written = self._long_term.append(intent.source, without_marks(intent.text), now)
         self._files.keep(session, progress.past(intent.kind, intent.marker))
         return written
-
-    def _note_failure(self, session: str, progress: Progress, error: NoSummary, now: datetime) -> None:
-        failure = progress.failure.again(now)
-        self._files.keep(session, replace(progress, failure=failure))
-        self._events.emit("conversation_failed", reason=error.reason, attempts=failure.attempts)
 
     def _shown(self, blocks: Sequence[Block]) -> list[dict[str, Any]]:
         """Return the messages that are news as a model may read them, with names and times, and without secrets."""

@@ -140,14 +140,12 @@ class ChatMemory(ChatSummaryMemoryBuffer):
     def _given_all(self, messages: Sequence[ChatMessage]) -> MemoryManager:
         """Return the manager with every message that the summary lacks; a new manager if the stored messages are others."""
         digests = [sha256(_to_json(message)).hexdigest() for message in messages]
-        manager = self._manager
+        manager, left_out = self._manager, 0
         if manager is None or digests[: len(self._given)] != self._given:
             manager = self._manager = self._new_manager()
             self._given = []
             manager.conversation_summary, self._summed_up = self._kept_summary(digests, messages)
             left_out = self._summed_up
-        else:
-            left_out = 0
         for place in range(len(self._given), len(messages)):
             raw = _wire(messages[place], place)
             if left_out and raw["role"] != "system":
