@@ -35,7 +35,7 @@ ROOMS: Final = (
     Room("supervisor/summaries", most=1_832, goal=1_850),
     Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_410, goal=8_000),
     Room("supervisor/longterm", most=987, goal=950),
-    Room("supervisor/conversation supervisor/replies", most=2_387, goal=2_300),
+    Room("supervisor/conversation supervisor/replies", most=2_381, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
@@ -48,17 +48,17 @@ ROOMS: Final = (
     Room("supervisor/operations", most=1_795, goal=1_800),
     Room("supervisor/interfaces/cli", most=2_599, goal=2_600),
     Room("supervisor/interfaces/http supervisor/interfaces/page", most=1_936, goal=2_000),
-    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_947, goal=1_900),
+    Room("supervisor/interfaces/tools supervisor/interfaces/mcp.py supervisor/interfaces/llamaindex", most=1_945, goal=1_900),
     Room("supervisor/interfaces/connect supervisor/interfaces/hooks supervisor/interfaces/proxy", most=1_898, goal=1_900),
     Room("supervisor/interfaces", most=1_493, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_131,
+        most=2_127,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_796, goal=48_000)
+ALL: Final = Room("all", most=49_784, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
 OF_TESTS: Final = Room("tests", most=48_000, goal=48_000)
 
