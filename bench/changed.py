@@ -137,7 +137,7 @@ def ask(ws: Workspace, one: Asked, now: datetime) -> tuple[bool, bool, bool, boo
     """Return whether the right one is the first, is before the other, is shown, and whether both are."""
     found = ws.searcher.search(one.question, now)
     read = input_of(ws, one.question, now)
-    shown = passages(inject(read, now, found, config=ws.config, paths=ws.paths, events=ws.events).memory)
+    shown = passages(inject(read, now, found, config=ws.config, events=ws.events).memory)
     texts = [BLANK.sub("", text) for text in (one.right, one.other)]
     at = [next((n for n, passage in enumerate(shown) if share(text, passage) >= WHOLE), len(shown)) for text in texts]
     both = max(at) < len(shown)

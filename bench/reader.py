@@ -137,7 +137,7 @@ def recalled(spaces: Workspaces, form: str, *, hides_outdated: bool) -> Source:
             }
             hits = [hit for hit in found.hits if BLANK.sub("", hit.unit.text) not in untrue]
             found = replace(found, hits=type(found.hits)(hits))
-        turn = inject(input_of(ws, question["question"], now), now, found, config=ws.config, paths=ws.paths, events=ws.events)
+        turn = inject(input_of(ws, question["question"], now), now, found, config=ws.config, events=ws.events)
         return by_time(turn.memory) if form == "time" else turn.memory
 
     return block

@@ -175,7 +175,7 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
 
     def block(tokens: int) -> str:
         config = replace(ws.config, recall=replace(ws.config.recall, memory_tokens=tokens))
-        return inject(asked, now, found, config=config, paths=ws.paths, events=ws.events).memory
+        return inject(asked, now, found, config=config, events=ws.events).memory
 
     shown = block(ws.config.recall.memory_tokens)
     noise = {"empty": float(not shown), "tokens": estimate_tokens(shown), "ms": took}

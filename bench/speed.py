@@ -158,8 +158,8 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
         def injected(words: list[str]) -> None:
             asked = input_of(ws, " ".join(words), NOW)
             found = ws.searcher.search(asked.question, NOW, asked.before)
-            turn = inject(asked, NOW, found, config=ws.config, paths=ws.paths, events=ws.events)
-            save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
+            turn = inject(asked, NOW, found, config=ws.config, events=ws.events)
+            save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), events=ws.events)
 
         def searched(words: list[str]) -> None:
             ws.searcher.search(" ".join(words), NOW)

@@ -57,7 +57,7 @@ def found(ws: Workspace, question: dict[str, Any], texts: dict[str, str], now: d
     ws.searcher.refresh()
     asked = input_of(ws, question["question"], now)
     result = ws.searcher.search(asked.question, now, asked.before, is_input=True)
-    block = BLANK.sub("", inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events).memory)
+    block = BLANK.sub("", inject(asked, now, result, config=ws.config, events=ws.events).memory)
     return statistics.mean(max(share(texts[one], block) for one in either) >= WHOLE for either in question["evidence"])
 
 

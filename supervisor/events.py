@@ -4,7 +4,7 @@ The event log, log.jsonl: one JSON object a line, for programs and for a person 
 An event never contains a message's text. A state that lasts is logged once, when it begins (`transition`). A log that can't be
 written stops nothing: *report* is called with that once, and what it would say is not written. Source: protocol.md, 8.
 
-Steps that may fail alone are reported while they fail: `attempt` is for one, `FaultScope` for those of a round together.
+Steps that may fail alone are reported while they fail: `Events.attempt` is for one, `FaultScope` for those of a round together.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ from .text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from .protocol.config_keys import Log
-    from .protocol.paths import WorkspacePaths
 
 T = TypeVar("T")
 
@@ -225,6 +224,17 @@ class Events:
             self._once = self._once | {key} if once else self._once - {key}
             self._tell()
 
+    def attempt(self, what: str, step: Callable[[], T], otherwise: T, *, once: bool = True) -> T:
+        """
+        Return what *step* returns, *otherwise* if it fails in any way, and report the fault of *what*.
+
+        It lasts until the step succeeds or, where nothing tries it again (*once*), until a round can write.
+        """
+        scope = FaultScope(self._path.parent, raises=())
+        value = scope.attempt(what, step, otherwise)
+        self.report(what, scope.errors.values(), once=once)
+        return value
+
     def _tell(self) -> None:
         sentences: dict[str, dict[str, Text]] = {event: {} for event in _FAULTS}
         for error in sorted(itertools.chain.from_iterable(self._faults.values()), key=str):
@@ -351,18 +361,6 @@ class FaultScope:
         except Exception as error:  # noqa: BLE001 - a bug in one step must not stop the others; it is reported
             self.errors[name] = as_supervisor_error(error, name, self._root)
         return otherwise
-
-
-def attempt(what: str, step: Callable[[], T], otherwise: T, paths: WorkspacePaths, events: Events, *, once: bool = True) -> T:
-    """
-    Return what *step* returns, *otherwise* if it fails in any way; events report the fault of *what*.
-
-    It lasts until the step succeeds or, where it is tried *once*, until a round can write.
-    """
-    scope = FaultScope(paths.root, raises=())
-    value = scope.attempt(what, step, otherwise)
-    events.report(what, scope.errors.values(), once=once)
-    return value
 
 
 def _add_line(path: Path, line: bytes) -> None:

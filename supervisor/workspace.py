@@ -18,7 +18,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .events import Events, attempt
+from .events import Events
 from .protocol.config import Config, load
 from .protocol.paths import SLUG_CHARS, WorkspacePaths, check_filesystem
 from .storage.clock import Clock
@@ -203,10 +203,6 @@ class Workspace:
         for folder in (*parents, paths.summaries, paths.originals, paths.previous, paths.drop_box):
             self.files.make_folder(folder, lasting=True)
         self.task_queue.prepare()
-
-    def attempt(self, what: str, step: Callable[[], T], otherwise: T, *, once: bool = True) -> T:
-        """Return what *step* returns, *otherwise* if it fails, which an event reports; not *once*: the caller tries again."""
-        return attempt(what, step, otherwise, self.paths, self.events, once=once)
 
     def today(self, now: datetime) -> date:
         """Return the local day of *now*."""

@@ -32,7 +32,7 @@ from recalld.supervisor.checks.table import report_faults, status, verdict
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.build import Injection
 from recalld.supervisor.context.request import Asked
-from recalld.supervisor.context.turns import PreparedContexts, save_receipt
+from recalld.supervisor.context.turns import InboxFile, PreparedContexts, save_receipt
 from recalld.supervisor.events import EVENTS, Events
 from recalld.supervisor.host.conversations import kept_summary
 from recalld.supervisor.host.daemon import Supervisor
@@ -491,13 +491,13 @@ class World:
         return self.read_input(question) if question is None or isinstance(question, str) else question
 
     def _turn_stores(self) -> dict[str, Any]:
-        return {"config": self.ws.config, "paths": self.paths, "events": self.events}
+        return {"config": self.ws.config, "events": self.events}
 
     def _found(self, question: Any, found: Any) -> Any:
         return self.ws.searcher.search(question, self.clock(), is_input=True) if found is None else found
 
     def save_receipt(self, turn: Injection) -> bool:
-        return save_receipt(turn, receipts=self.ws.receipts, paths=self.paths, events=self.events)
+        return save_receipt(turn, receipts=self.ws.receipts, events=self.events)
 
     def why(self, turn: str | None = None) -> Receipt:
         return self.ws.receipts.read(turn)
@@ -507,7 +507,7 @@ class World:
         return PreparedContexts(
             history=self.ws.shown_history,
             groups=self.ws.groups,
-            files=self.files,
+            inbox=InboxFile(self.files, self.paths, self.ws.config, self.events),
             clock=self.clock,
             recall=search or (lambda question, _now, recent, _audience: self.search(question, recent)),
             summary_of=partial(kept_summary, self.ws),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..archive.deletions import ShownHistory
 from ..conversation.groups import Groups
-from ..events import Events, attempt
+from ..events import Events
 from ..index.hit import Hit, Passage, SearchResult
 from ..protocol.config import Config
 from ..protocol.inbox import DIRECT, Chat, parse_inbox
@@ -99,16 +99,14 @@ def read_input(
     events: Events,
 ) -> Asked:
     """Return the input and what was said before it: *question*, asked in *chat*, or those of inbox.json; BadFile for that."""
-    messages: History = attempt("history", partial(history.read, _PATIENCE_S), (), paths, events)
+    messages: History = events.attempt("history", partial(history.read, _PATIENCE_S), ())
     inbox = _read_inbox(files, paths, zone) if question is None else ()
     return resolve_input(question, groups.mark(inbox, now, are_asking=True), groups.mark(messages, now), chat)
 
 
-def inject(
-    request: Asked, now: datetime, result: SearchResult, *, config: Config, paths: WorkspacePaths, events: Events
-) -> Injection:
+def inject(request: Asked, now: datetime, result: SearchResult, *, config: Config, events: Events) -> Injection:
     """Return the turn of what recall found, *result*, without a history block: its client sends the history itself."""
-    return _build(request, Window(), now, result, "", config, paths, events)
+    return _build(request, Window(), now, result, "", config, events)
 
 
 def context(
@@ -119,7 +117,6 @@ def context(
     *,
     kept: RunningSummary | None = None,
     config: Config,
-    paths: WorkspacePaths,
     events: Events,
 ) -> Injection:
     """
@@ -132,10 +129,10 @@ def context(
     if kept and estimate_tokens(as_sent(kept.text)) <= budget // _SUMMARY_DIVISOR:
         request = with_summary(request, kept)
     tokens = budget - estimate_tokens(as_sent(request.summary))
-    history = attempt("history block", lambda: history_block(request, tokens, config), Window(), paths, events)
+    history = events.attempt("history block", lambda: history_block(request, tokens, config), Window())
     shown = sentences_in([message.text for message in history.messages if message.is_whole])
     request = replace(request, summary=without_sentences(request.summary, shown))
-    return _build(request, history, now, result, system, config, paths, events)
+    return _build(request, history, now, result, system, config, events)
 
 
 def within_tokens(config: Config, tokens: int) -> Config:
@@ -200,14 +197,11 @@ def _build(
     result: SearchResult,
     system: str,
     config: Config,
-    paths: WorkspacePaths,
     events: Events,
 ) -> Injection:
     budgets = turn_budgets(request, system, result, config)
     in_history = frozenset(message.id for message in history.messages if message.is_whole and message.id)
-    block = attempt(
-        "memory block", lambda: memory_block(request, result, budgets.memory, in_history, now, config), None, paths, events
-    )
+    block = events.attempt("memory block", lambda: memory_block(request, result, budgets.memory, in_history, now, config), None)
     memory = block or PackedBlock()
     messages = turn_messages(
         system=system,
@@ -224,7 +218,7 @@ def _build(
     def receipt(result: SearchResult, memory: PackedBlock) -> Receipt:
         return _receipt(request, result, memory, history, messages, budgets, config, now)
 
-    turn_receipt = attempt("receipt", lambda: receipt(result, memory), None, paths, events) if block else None
+    turn_receipt = events.attempt("receipt", lambda: receipt(result, memory), None) if block else None
     return Injection(
         memory=memory.text,
         history=history.messages,

@@ -15,12 +15,11 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from ..archive.deletions import ShownHistory
 from ..conversation.groups import Groups
-from ..events import Events, attempt
+from ..events import Events
 from ..protocol.config import Config
 from ..protocol.inbox import parse_inbox, without_inputs
 from ..protocol.message import History, Message
@@ -151,14 +150,14 @@ class ReceiptStore:
                 self._files.remove(self._folder / f"{identity}.json")
 
 
-def save_receipt(injection: Injection, *, receipts: ReceiptStore, paths: WorkspacePaths, events: Events) -> bool:
+def save_receipt(injection: Injection, *, receipts: ReceiptStore, events: Events) -> bool:
     """Write the receipt; return False if it can't be written. A turn goes on without one."""
 
     def write() -> bool:
         receipts.write(injection.receipt)
         return True
 
-    return attempt("receipt", write, False, paths, events)
+    return events.attempt("receipt", write, False)
 
 
 # ── inbox.json, and the contexts made for it ─────────────────────────────────
@@ -232,8 +231,7 @@ class PreparedContexts:
 
     history: ShownHistory
     groups: Groups
-    files: Files
-    paths: WorkspacePaths
+    inbox: InboxFile
     config: Config
     events: Events
     clock: Clock
@@ -243,26 +241,22 @@ class PreparedContexts:
     _stat: Stat | None = None
     _digest: str = ""
 
-    @cached_property
-    def _inbox(self) -> InboxFile:
-        return InboxFile(self.files, self.paths, self.config, self.events)
-
     def update(self) -> str | None:
         """Write the context of the waiting input if inbox.json has changed; return the turn's id, None if nothing was made."""
         if not self.is_pending:
             return None
-        return attempt("context of inbox.json", self._prepare, None, self.paths, self.events)
+        return self.events.attempt("context of inbox.json", self._prepare, None)
 
     @property
     def is_pending(self) -> bool:
         """Whether inbox.json is not the version that was handled last: its context failed, or somebody is writing it."""
-        stat = self._inbox.stat()
+        stat = self.inbox.stat()
         return stat is not None and stat != self._stat
 
     def _prepare(self) -> str | None:
         from .build import context  # here: who only reads a receipt builds no turn
 
-        inbox = self._inbox.read()
+        inbox = self.inbox.read()
         if inbox is None:
             return None
         waiting = self.groups.mark(inbox.messages, self.clock(), are_asking=True)
@@ -275,7 +269,7 @@ class PreparedContexts:
                 audience = Audience(chat=request.chat, in_groups=self.config.recall.in_groups)
                 result = self.recall(request.question, now, request.before, audience)
                 kept = self.summary_of(request.chat.session)
-                whole = context(request, now, result, kept=kept, config=self.config, paths=self.paths, events=self.events)
+                whole = context(request, now, result, kept=kept, config=self.config, events=self.events)
                 self.receipts.put(replace(whole.receipt, id=turn, inbox=inbox.digest))
                 prepared_turn = turn
         self._stat, self._digest = inbox.stat, inbox.digest

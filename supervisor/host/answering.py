@@ -93,7 +93,7 @@ class FileTurns:
         """Do what is next, and return the seconds until there may be more to do."""
         seen = self._look()
         if seen != self._seen or self._waits:
-            self._waits = self._ws.attempt("answers", lambda: self._answer_all(until_end), True, once=False)
+            self._waits = self._ws.events.attempt("answers", lambda: self._answer_all(until_end), True, once=False)
             self._seen = seen
         if self._look() != seen:
             return 0.0
@@ -116,8 +116,8 @@ class FileTurns:
         """Start a worker where none does the tasks; False for a while after one could not work, and where none is ours."""
         if self._worker is None or self._rests:
             return False
-        works = self._ws.attempt("worker for answers", partial(self._ensure_worker, is_claimed=is_claimed), False, once=False)
-        if not works:
+        start = partial(self._ensure_worker, is_claimed=is_claimed)
+        if not (works := self._ws.events.attempt("worker for answers", start, False, once=False)):
             self._rest()
         return works
 
@@ -237,7 +237,7 @@ class FileTurns:
         if inbox:
             turn = prepared_turn_id(conversation.last.message, inbox.written, now + ws.config.archive.future_limit)
             receipt = replace(injection.receipt, id=turn, inbox=inbox.digest)
-            ws.attempt("receipt", lambda: ws.receipts.put(receipt), None)
+            ws.events.attempt("receipt", lambda: ws.receipts.put(receipt), None)
         return injection
 
     # ── results ──────────────────────────────────────────────────────────────

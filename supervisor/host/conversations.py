@@ -130,7 +130,7 @@ def session_writer(
 
 def kept_summary(ws: Workspace, session: str) -> RunningSummary | None:
     """Return the kept running summary of the session; None if it can't be read, which an event reports."""
-    return ws.attempt("running summary", lambda: ws.session_files.read(session).running, None)
+    return ws.events.attempt("running summary", lambda: ws.session_files.read(session).running, None)
 
 
 def reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: datetime) -> Injection:
@@ -148,7 +148,7 @@ def reply_turn(ws: Workspace, inputs: Sequence[Message], chat: Chat, now: dateti
     window = ws.config.context.window_tokens or ws.config.llm.context_tokens
     config = replace(ws.config, context=replace(ws.config.context, window_tokens=window))
     system = load_template("reply", turn_language(given, ws.config), ws.files, ws.paths).text.strip()
-    return context(given, now, result, system, kept=kept, config=config, paths=ws.paths, events=ws.events)
+    return context(given, now, result, system, kept=kept, config=config, events=ws.events)
 
 
 def reply_language(ws: Workspace, inputs: Sequence[Message], chat: Chat) -> Language:
@@ -169,8 +169,9 @@ def running_summary(
     kept = kept_summary(ws, request.chat.session)
     if kept is None or ws.config.turns.overflow != "summary" or ws.extracting:
         return kept
-    room = turn_budgets(request, system, result, ws.config).history
-    return ws.attempt("continuing a running summary", lambda: _continued(ws, request, kept, room, append, clock, control), kept)
+    budgets = turn_budgets(request, system, result, ws.config)
+    step = partial(_continued, ws, request, kept, budgets.history, append, clock, control)
+    return ws.events.attempt("continuing a running summary", step, kept)
 
 
 def _continued(

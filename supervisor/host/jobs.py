@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from ..context.turns import PreparedContexts
+from ..context.turns import InboxFile, PreparedContexts
 from ..events import FaultScope
 from ..storage.clock import NEVER, Clock, Deadline, steady_s, within
 from ..storage.control import UNLIMITED, Control, Step
@@ -239,8 +239,7 @@ def _context_step(ws: Workspace, clock: Clock) -> Step:
     prepared = PreparedContexts(
         history=ws.shown_history,
         groups=ws.groups,
-        files=ws.files,
-        paths=ws.paths,
+        inbox=InboxFile(ws.files, ws.paths, ws.config, ws.events),
         config=ws.config,
         events=ws.events,
         clock=clock,

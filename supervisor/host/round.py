@@ -134,10 +134,10 @@ def run_round(
     past = ws.events.once()
     with ws.journal.held(), noting() as noted:
         done = _run_steps(ws, now, control, everything=everything, ageing=ageing)
-        ws.attempt("diary", lambda: _keep(ws, noted, now), None)
+        ws.events.attempt("diary", lambda: _keep(ws, noted, now), None)
     report_errors(ws, (*before, *done.errors.values()))
     if past:
-        ws.attempt("disk", lambda: _end_if_writable(ws, past), None, once=False)
+        ws.events.attempt("disk", lambda: _end_if_writable(ws, past), None, once=False)
     return done
 
 

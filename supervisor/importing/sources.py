@@ -248,7 +248,7 @@ def take_in(ws: Workspace, clock: Clock, control: Control, name: str = "") -> It
     for source in named(ws, name):
         batches = Taking(ws, source, clock).round(control, at_once=bool(name))
         following = partial(next, batches, False)
-        step = following if name else partial(ws.attempt, f"source {source.name}", following, False, once=False)
+        step = following if name else partial(ws.events.attempt, f"source {source.name}", following, False, once=False)
         while not control.should_stop() and step():
             yield True
 

@@ -84,7 +84,7 @@ def opening(
     ws, most = memory.ws, memory.ws.config.context.start_tokens
     noted = memory.long_term()
     nothing: History = ()
-    history = ws.attempt("history", partial(ws.shown_history.read, _PATIENCE_S), nothing)
+    history = ws.events.attempt("history", partial(ws.shown_history.read, _PATIENCE_S), nothing)
     stopped = where_it_stopped(history, project, session, cast("Start", start))
     lines, pinned = (
         [chunk.passage for chunk in chunk_note(noted.path, text, None, "long_term")]

@@ -99,7 +99,7 @@ class Visible:
         """Update the index, for as long as a turn may take; if that fails, searches use the old one."""
         if self.caller.keep_fresh:
             for_s = self.ws.config.recall.timeout_ms / 1000
-            self.ws.attempt("index", lambda: self.ws.searcher.refresh(control=self.control, for_s=for_s), None)
+            self.ws.events.attempt("index", lambda: self.ws.searcher.refresh(control=self.control, for_s=for_s), None)
 
     def lines(self, path: str, start: int, count: int | None) -> Lines:
         """Return exact lines of a memory file, without those that the audience may not see."""
@@ -246,7 +246,7 @@ def perform(
         finally:
             if noted:
                 by = author(caller.interface, operation.name)
-                ws.attempt("diary", lambda: ws.diary.keep(noted, caller.clock(), by), None)
+                ws.events.attempt("diary", lambda: ws.diary.keep(noted, caller.clock(), by), None)
 
 
 def operation(name: str, **how: Any) -> Callable[[Callable[Concatenate[Visible, ...], A]], Operation[A]]:

@@ -43,7 +43,7 @@ def inject(
     asking = replace(asking, known=asking.known.union(shown), project=project, client=client)
     ws = memory.ws
     config = build.within_tokens(ws.config, tokens)
-    return _saved(memory, build.inject(asking, now, result, config=config, paths=ws.paths, events=ws.events))
+    return _saved(memory, build.inject(asking, now, result, config=config, events=ws.events))
 
 
 @operation("context", may_ask_model=True)
@@ -56,7 +56,7 @@ def context(memory: Visible, question: str | None = None, system: str = "") -> I
     asking, now, result = _ask(memory, question, shows_history=True)
     ws, clock = memory.ws, memory.caller.clock
     kept = running_summary(ws, asking, system, result, adder(ws, clock), clock, memory.control)
-    turn = build.context(asking, now, result, system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
+    turn = build.context(asking, now, result, system, kept=kept, config=ws.config, events=ws.events)
     return _saved(memory, turn)
 
 
@@ -102,7 +102,7 @@ def _ask(
     """
     ws = memory.ws
     if ws.config.turns.overflow == "memory":
-        ws.attempt(
+        ws.events.attempt(
             "summing up what overflows",
             lambda: _sum_up_overflow(memory, _reader(memory, question)(), shows_history=shows_history),
             None,
@@ -146,7 +146,7 @@ def _saved(memory: Visible, turn: Injection) -> Injection:
     from ..context.turns import save_receipt
 
     ws = memory.ws
-    save_receipt(turn, receipts=ws.receipts, paths=ws.paths, events=ws.events)
+    save_receipt(turn, receipts=ws.receipts, events=ws.events)
     return turn if memory.audience.sees_all else _for_group(memory, turn)
 
 

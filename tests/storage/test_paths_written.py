@@ -171,7 +171,7 @@ def damage(world: World) -> None:
     world.write('[{"id": "z", "role": "user", "text": "谁也没见过的话，写到一半'.encode())
     world.round()
     world.append({"role": "user", "text": "证书下周到期。"})
-    world.ws.attempt("index", (world.root / "gone").read_bytes, None)  # until a round can write
+    world.ws.events.attempt("index", (world.root / "gone").read_bytes, None)  # until a round can write
     world.restore()
     world.round("all")
     dated = next((world.root / "memory").glob("2026-01-30-*.md"))
@@ -220,7 +220,7 @@ def refused_once(world: World) -> None:
     def refuse() -> None:
         raise OSError(28, "No space left on device")
 
-    world.ws.attempt("command", refuse, None)
+    world.ws.events.attempt("command", refuse, None)
     world.round("none")
 
 

@@ -85,7 +85,7 @@ def _settle(call: Call, root: Path, at: datetime | None, *, has_worker: bool) ->
         list(take_in(ws, clock, control))
         total = until_settled(ws, clock(), workers, control)
         if not control.should_stop():  # without a prepared backend the first question would have to build the index
-            ws.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT_S, control), None)
+            ws.events.attempt("index", lambda: ws.searcher.refresh_whole(LOCK_WAIT_S, control), None)
     failed = sorted({str(event["reason"]) for event in events if event["event"] == "summary_failed"})
     return _print_total(call, ws, total, failed, has_worker=has_worker)
 

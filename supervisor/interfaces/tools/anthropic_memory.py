@@ -90,7 +90,7 @@ class AnthropicMemory:
                     return Reply(getattr(self, f"_{name}")(**arguments))
                 finally:
                     if acts := [act for act in noted if act.get("path") == path]:  # notes are not in the diary
-                        ws.attempt("diary", lambda: ws.diary.keep(acts, self._clock(), author("tool", "memory")), None)
+                        ws.events.attempt("diary", lambda: ws.diary.keep(acts, self._clock(), author("tool", "memory")), None)
         except _Refused as error:
             return Reply(str(error), is_error=True)
         except (SupervisorError, OSError) as error:
