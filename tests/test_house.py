@@ -33,7 +33,7 @@ ROOMS: Final = (
     Room("supervisor/archive", most=3_880, goal=3_900),
     Room("supervisor/extracts", most=721, goal=950),
     Room("supervisor/summaries", most=1_832, goal=1_850),
-    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_410, goal=8_000),
+    Room("supervisor/query supervisor/index supervisor/recall supervisor/context", most=8_398, goal=8_000),
     Room("supervisor/longterm", most=987, goal=950),
     Room("supervisor/conversation supervisor/replies", most=2_381, goal=2_300),
     Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
@@ -53,12 +53,12 @@ ROOMS: Final = (
     Room("supervisor/interfaces", most=1_493, goal=1_500),
     Room(
         "worker prompts recalld supervisor/__init__.py supervisor/events.py supervisor/workspace.py",
-        most=2_127,
+        most=2_121,
         goal=2_000,
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_784, goal=48_000)
+ALL: Final = Room("all", most=49_766, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
 OF_TESTS: Final = Room("tests", most=48_000, goal=48_000)
 
