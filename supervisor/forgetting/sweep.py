@@ -19,7 +19,7 @@ from ..archive.journal import SeenJournal
 from ..archive.places import OTHERS, PLACES
 from ..archive.run import taken_names
 from ..archive.slug import free_name, short_id
-from ..archive.tombstones import Act, Tombstones
+from ..archive.tombstones import Act
 from ..archive.tombstones import cut as cut_dated
 from ..longterm.lines import Line, cut, filled, without_lines
 from ..protocol.dated_file import Block
@@ -98,11 +98,11 @@ def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str
 
     Return whether that is known at all: False where *known* is no workspace, or that of another memory.
     """
-    theirs = Tombstones(files, WorkspacePaths(known))
-    mine = Tombstones(files, WorkspacePaths(folder))
-    if not files.disk.stat(WorkspacePaths(known).state) or not mine.is_of(theirs) or not _are_one(folder, known, files):
+    mine, theirs = (SeenJournal(files, WorkspacePaths(root), UTC) for root in (folder, known))
+    is_known = files.disk.stat(WorkspacePaths(known).state) and mine.tombstones.is_of(theirs.tombstones)
+    if not is_known or not _are_one(mine, theirs):
         return False
-    if mine.merge(theirs):
+    if mine.tombstones.merge(theirs.tombstones):
         ws = open_workspace(folder, environ, clock)
         ws.prepare()
         ws.journal.refresh()
@@ -110,9 +110,8 @@ def forget_in(folder: Path, known: Path, files: Files, environ: Mapping[str, str
     return True
 
 
-def _are_one(folder: Path, known: Path, files: Files) -> bool:
-    """Return whether the folder holds no message, or one that *known* knows or has forgotten: it is a state of that memory."""
-    mine, theirs = (SeenJournal(files, WorkspacePaths(root), UTC) for root in (folder, known))
+def _are_one(mine: SeenJournal, theirs: SeenJournal) -> bool:
+    """True if *mine* holds no message, or one that *theirs* knows or has forgotten: it is a state of that memory."""
     mine.refresh()
     theirs.refresh()
     keys_there, keys = theirs.written.keys() | theirs.unwritten.keys(), mine.written.keys() | mine.unwritten.keys()
