@@ -39,7 +39,7 @@ ROOMS: Final = (
     Room("supervisor/pool worker/crew.py", most=1_347, goal=1_400),
     Room(
         "supervisor/forgetting supervisor/operations/forget.py supervisor/operations/undo.py supervisor/operations/prune.py",
-        most=1_170,
+        most=1_169,
         goal=950,
     ),
     Room("supervisor/host", most=2_188, goal=2_200),
@@ -58,7 +58,7 @@ ROOMS: Final = (
     ),
 )
 #: All rooms together, lines and modules, and the lines of the tests.
-ALL: Final = Room("all", most=49_766, goal=48_000)
+ALL: Final = Room("all", most=49_765, goal=48_000)
 MODULES: Final = Room("modules", most=249, goal=270)
 OF_TESTS: Final = Room("tests", most=48_000, goal=48_000)
 
