@@ -66,7 +66,7 @@ def _run() -> None:
     except OSError as error:
         from .cli.call import Call, unprinted
 
-        code = unprinted(Call(argv), error) or (_UNPRINTED if command_of(argv) == "append" else 0)
+        code = unprinted(Call(argv), error) or (_UNPRINTED if command_of(argv) == "append" else code)
     sys.exit(code)
 
 

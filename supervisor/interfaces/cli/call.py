@@ -286,7 +286,7 @@ def run_and_exit(call: Call, command: Callable[[], int], *, at_once: bool = Fals
         if sys.stdout:  # None if the caller has closed it
             sys.stdout.flush()
     except OSError as error:
-        code = unprinted(call, error)
+        code = unprinted(call, error) or code
     if at_once:
         with contextlib.suppress(OSError, AttributeError):  # the reader has gone, or the caller has closed the stream
             sys.stderr.flush()
