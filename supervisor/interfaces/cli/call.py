@@ -67,7 +67,7 @@ class Call:
     def show(self, text: str) -> None:
         """Print the text for a person, with control characters as escapes. An OSError names standard output."""
         try:
-            print(printable(text))
+            print(f"{printable(text)}\n", end="")  # in one piece: its reader may go after the first line
         except OSError as error:
             raise OSError(error.errno, error.strerror, Text("standard output")) from error
 
