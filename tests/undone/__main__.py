@@ -163,8 +163,8 @@ ROWS: Final = (
     ),
     Undone(
         "stored text steers the terminal",
-        "print(printable(text))",
-        "print(text)",
+        "{printable(text)}",
+        "{text}",
         "tests/process/test_commands.py::test_commands_print_nothing_that_steers_a_terminal",
     ),
     Undone(
