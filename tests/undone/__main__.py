@@ -163,8 +163,8 @@ ROWS: Final = (
     ),
     Undone(
         "stored text steers the terminal",
-        "{printable(text)}",
-        "{text}",
+        'print(f"{printable(text)}',
+        'print(f"{text}',
         "tests/process/test_commands.py::test_commands_print_nothing_that_steers_a_terminal",
     ),
     Undone(
